@@ -37,13 +37,7 @@ type SwapStage struct {
 }
 
 // Message returns the line that asks for the swap.
-func (s Swap) Message() (Message, error) {
-	payload, err := json.Marshal(s)
-	if err != nil {
-		return Message{}, fmt.Errorf("encode swap: %w", err)
-	}
-	return Message{Type: "swap-plugin", Payload: payload}, nil
-}
+func (s Swap) Message() Message { return message("swap-plugin", s) }
 
 // Commands are what a running process answers on its control socket. One that
 // does not train leaves Checkpoint and StartNow nil.
@@ -142,7 +136,7 @@ func (c *control) serve(conn net.Conn) {
 	for lines.Scan() {
 		var m Message
 		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
-			if out.Encode(answer("error", "not a JSON object with a type: "+err.Error())) != nil {
+			if out.Encode(message("error", "not a JSON object with a type: "+err.Error())) != nil {
 				return
 			}
 			continue
@@ -167,12 +161,12 @@ func (c *control) handle(out *json.Encoder, m Message) bool {
 
 // reply is the answer to a message that has one.
 func (c *control) reply(m Message) Message {
-	noSuch := answer("error", "this process has no "+m.Type+": it only plays, or still waits for its first rows")
+	noSuch := message("error", "this process has no "+m.Type+": it only plays, or still waits for its first rows")
 	switch m.Type {
 	case "status":
-		return answer("status", c.commands.Status())
+		return message("status", c.commands.Status())
 	case "stop":
-		return answer("ok", "finishing the current step, then saving")
+		return message("ok", "finishing the current step, then saving")
 	case "subscribe":
 		return noSuch
 	case "checkpoint-now":
@@ -180,10 +174,10 @@ func (c *control) reply(m Message) Message {
 			return noSuch
 		}
 		c.commands.Checkpoint()
-		return answer("ok", "a checkpoint follows the next step")
+		return message("ok", "a checkpoint follows the next step")
 	case "start-training-now":
 		if c.commands.StartNow == nil {
-			return answer("error", "only a trainer has start-training-now")
+			return message("error", "only a trainer has start-training-now")
 		}
 		return okUnless(c.commands.StartNow(), "the next net begins without waiting for new chunks")
 	case "swap-plugin":
@@ -191,11 +185,11 @@ func (c *control) reply(m Message) Message {
 		decoder := json.NewDecoder(bytes.NewReader(m.Payload))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(&s); err != nil {
-			return answer("error", `swap-plugin wants a payload {"kind","stages":[{"name","settings"}]}: `+err.Error())
+			return message("error", `swap-plugin wants a payload {"kind","stages":[{"name","settings"}]}: `+err.Error())
 		}
 		return okUnless(c.commands.Swap(c.ctx, s), s.Kind+": "+s.names())
 	}
-	return answer("error", fmt.Sprintf("unknown type %q; known: status, subscribe, stop, checkpoint-now, start-training-now, swap-plugin", m.Type))
+	return message("error", fmt.Sprintf("unknown type %q; known: status, subscribe, stop, checkpoint-now, start-training-now, swap-plugin", m.Type))
 }
 
 // stream sends events until the connection or the process ends.
@@ -207,7 +201,7 @@ func (c *control) stream(out *json.Encoder) bool {
 		case <-c.ctx.Done():
 			return false
 		case e, ok := <-events.Events():
-			if !ok || out.Encode(answer("event", e)) != nil {
+			if !ok || out.Encode(message("event", e)) != nil {
 				return false
 			}
 		}
@@ -217,12 +211,13 @@ func (c *control) stream(out *json.Encoder) bool {
 // okUnless is the answer to a command that came to err.
 func okUnless(err error, text string) Message {
 	if err != nil {
-		return answer("error", err.Error())
+		return message("error", err.Error())
 	}
-	return answer("ok", text)
+	return message("ok", text)
 }
 
-func answer(kind string, payload any) Message {
+// message is a line with a payload.
+func message(kind string, payload any) Message {
 	raw, err := json.Marshal(payload)
 	if err != nil {
 		return Message{Type: "error", Payload: json.RawMessage(`"the answer cannot be encoded"`)}

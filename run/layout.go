@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"path/filepath"
 	"strconv"
 )
@@ -18,16 +19,11 @@ type Dir struct {
 // (TENSORBOARD_LOG_DIR) move their part elsewhere, below the job's name; empty
 // means inside the run.
 func NewDir(root, training, job, checkpoints, metrics string) Dir {
-	d := Dir{Root: root, Training: training}
+	d := Dir{Root: root, Training: training, Checkpoints: filepath.Join(checkpoints, job)}
 	if checkpoints == "" {
 		d.Checkpoints = d.CheckpointsOf(training)
-	} else {
-		d.Checkpoints = filepath.Join(checkpoints, job)
 	}
-	if metrics == "" {
-		metrics = filepath.Join(root, "metrics")
-	}
-	d.Metrics = filepath.Join(metrics, job)
+	d.Metrics = filepath.Join(cmp.Or(metrics, filepath.Join(root, "metrics")), job)
 	return d
 }
 
@@ -92,12 +88,7 @@ func LadderOf(root, net string) string { return filepath.Join(root, "ladder", ne
 func (d Dir) Shuffled() string { return filepath.Join(d.Root, "shuffled") }
 
 // Selfplay is the directory of all nets' games.
-func (d Dir) Selfplay() string {
-	if d.Games != "" {
-		return d.Games
-	}
-	return filepath.Join(d.Root, "selfplay")
-}
+func (d Dir) Selfplay() string { return cmp.Or(d.Games, filepath.Join(d.Root, "selfplay")) }
 
 // NetPath puts a path of export.path below the run, unless it is absolute.
 func (d Dir) NetPath(path string) string {

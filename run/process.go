@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,9 +72,7 @@ type Process struct {
 // keep it, so that no two wait for each other. A lock that stays held is a
 // *fsx.LockedError. ErrInterrupted says that ctx ended during the wait.
 func Open(ctx context.Context, dir Dir, role Role, o Options) (*Process, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	p := &Process{dir: dir, role: role, opt: o, closing: make(chan struct{})}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
 	err := p.takeLocks()

@@ -26,16 +26,8 @@ const ManifestKey = "run"
 
 func (i RunInfo) ID() string { return i.Created.UTC().Format(time.RFC3339Nano) }
 
-// jobForm is what a job id may look like.
+// jobForm is what a job id may look like, which is part of file names.
 var jobForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
-
-// CheckJob refuses a job id that could not be part of a file name.
-func CheckJob(job string) error {
-	if !jobForm.MatchString(job) {
-		return fmt.Errorf("job id %q: want 1 to 40 letters, digits, _ or -", job)
-	}
-	return nil
-}
 
 // ReadRunInfo reads run.json of the run at root; ok is false where there is
 // none yet.
@@ -49,11 +41,12 @@ func ReadRunInfo(root string) (info RunInfo, ok bool, err error) {
 		return info, false, fmt.Errorf("read run file: %w", err)
 	case !there:
 		return info, false, nil
-	}
-	if info.Version != 1 {
+	case info.Version != 1:
 		return info, false, fmt.Errorf("run file %s has version %d; this build reads 1", path, info.Version)
+	case !jobForm.MatchString(info.Job):
+		return info, true, fmt.Errorf("job id %q: want 1 to 40 letters, digits, _ or -", info.Job)
 	}
-	return info, true, CheckJob(info.Job)
+	return info, true, nil
 }
 
 // Arithmetic is what a process computes with: its results are bit-equal only to

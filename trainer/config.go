@@ -94,9 +94,8 @@ func DefaultConfig() Config {
 // name the field.
 func (c *Config) Validate() error {
 	for _, f := range []struct {
-		name string
-		v    int
-		lo   int
+		name  string
+		v, lo int
 	}{
 		{"batch_size", c.BatchSize, 1}, {"grad_accum_steps", c.GradAccumSteps, 1},
 		{"workers", c.Workers, 0}, {"swa.period", int(c.SWA.Period), 0},

@@ -76,10 +76,10 @@ func ReadState(r io.Reader, version int) (*SavedState, error) {
 
 // arch is the architecture that a header names.
 func (h *stateHeader) arch() (a nn.Arch, err error) {
-	if err := json.Unmarshal(h.Arch, &a); err != nil {
-		return a, stateError("its architecture: %v", err)
+	if err = json.Unmarshal(h.Arch, &a); err == nil {
+		err = a.Validate()
 	}
-	if err := a.Validate(); err != nil {
+	if err != nil {
 		return a, stateError("its architecture: %v", err)
 	}
 	return a, nil

@@ -76,29 +76,21 @@ var kindsOf = map[Head][]LossKind{
 
 // validate checks one loss apart from the net.
 func (l *Loss) validate(field string) error {
-	kinds, ok := kindsOf[l.Head]
-	if !ok {
+	switch kinds, ok := kindsOf[l.Head]; {
+	case !ok:
 		return configError(field, "head %q is none of policy, value, moves_left, weights", l.Head)
-	}
-	if !slices.Contains(kinds, l.Kind) {
+	case !slices.Contains(kinds, l.Kind):
 		return configError(field, "kind %q does not belong to head %q, which has %v", l.Kind, l.Head, kinds)
-	}
-	if !(l.Weight >= 0) || math.IsInf(l.Weight, 0) {
+	case !(l.Weight >= 0) || math.IsInf(l.Weight, 0):
 		return configError(field, "weight %v is not a finite number >= 0", l.Weight)
-	}
-	if l.Metric == "" {
+	case l.Metric == "":
 		return configError(field, "no metric name")
-	}
-	if l.Target >= encoding.NumTargets {
+	case l.Target >= encoding.NumTargets:
 		return configError(field, "target %d is unknown", l.Target)
-	}
-	if l.Mix != nil {
-		if !(l.Mix.QRatio >= 0 && l.Mix.QRatio <= 1) {
-			return configError(field, "q_ratio %v is outside [0,1]", l.Mix.QRatio)
-		}
-		if l.Mix.Other >= encoding.NumTargets {
-			return configError(field, "mixed target %d is unknown", l.Mix.Other)
-		}
+	case l.Mix != nil && !(l.Mix.QRatio >= 0 && l.Mix.QRatio <= 1):
+		return configError(field, "q_ratio %v is outside [0,1]", l.Mix.QRatio)
+	case l.Mix != nil && l.Mix.Other >= encoding.NumTargets:
+		return configError(field, "mixed target %d is unknown", l.Mix.Other)
 	}
 	return nil
 }

@@ -1,8 +1,6 @@
 package trainer
 
-import (
-	"github.com/chessbrain/chessbrain/nn"
-)
+import "github.com/chessbrain/chessbrain/nn"
 
 // optimizerState is what an optimizer remembers; the device has the arithmetic.
 type optimizerState struct {

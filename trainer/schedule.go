@@ -57,14 +57,13 @@ func (s Schedule) Validate() error {
 }
 
 func (r *LRRule) validate(field string) error {
-	n := len(r.DurationSteps)
+	n, total := len(r.DurationSteps), int64(0)
 	if len(r.LR) == 0 || (len(r.LR) != n && len(r.LR) != n+1) {
 		return configError(field, "%d learning rates for %d segments: want as many, or one more", len(r.LR), n)
 	}
 	if len(r.Transition) > n {
 		return configError(field, "%d transitions for %d segments", len(r.Transition), n)
 	}
-	var total int64
 	for i, d := range r.DurationSteps {
 		if d < 0 {
 			return configError(field, "duration_steps[%d] = %d is negative", i, d)

@@ -200,21 +200,19 @@ func readStateHeader(r io.Reader) (*stateHeader, error) {
 // of the size that it claims is read.
 func (t *Trainer) fits(h *stateHeader) error {
 	arch, err := json.Marshal(t.net.Arch)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(arch, h.Arch) {
-		return fmt.Errorf("%w: it is of a net %s, this one is %s", checkpoint.ErrStateMismatch, h.Arch, arch)
-	}
-	if h.Optimizer != t.cfg.Optimizer {
-		return fmt.Errorf("%w: its optimizer is %s, the configured one is %s", checkpoint.ErrStateMismatch, h.Optimizer, t.cfg.Optimizer)
-	}
 	var swa [][]float32
 	if h.SWA {
 		swa = t.paramData() // same names and lengths
 	}
 	want := t.tensors(swa).entries
-	if len(want) != len(h.Tensors) {
+	switch {
+	case err != nil:
+		return err
+	case !bytes.Equal(arch, h.Arch):
+		return fmt.Errorf("%w: it is of a net %s, this one is %s", checkpoint.ErrStateMismatch, h.Arch, arch)
+	case h.Optimizer != t.cfg.Optimizer:
+		return fmt.Errorf("%w: its optimizer is %s, the configured one is %s", checkpoint.ErrStateMismatch, h.Optimizer, t.cfg.Optimizer)
+	case len(want) != len(h.Tensors):
 		return fmt.Errorf("%w: it has %d tensors, want %d", checkpoint.ErrStateMismatch, len(h.Tensors), len(want))
 	}
 	for i := range want {

@@ -43,7 +43,8 @@ func (t *Trainer) Step(ctx context.Context, src BatchSource) (StepStats, error) 
 	if t.failed != nil {
 		return StepStats{}, t.failed
 	}
-	stats := StepStats{LR: t.LearningRate(), LossScale: t.scaler.scale}
+	at := t.progress
+	stats := StepStats{LR: t.cfg.Schedule.At(at.Step) * t.cfg.Warmup.Factor(at.Step, at.Samples), LossScale: t.scaler.scale}
 	if err := t.dev.BeginStep(); err != nil {
 		return StepStats{}, err
 	}

@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
@@ -63,13 +64,8 @@ func New(net *nn.Net, cfg Config) (*Trainer, error) {
 }
 
 // trained lists the specs of the trained parameters, in the order of moments.
-func (t *Trainer) trained() (specs []nn.ParamSpec) {
-	for _, s := range t.specs {
-		if s.Kind.Trained() {
-			specs = append(specs, s)
-		}
-	}
-	return specs
+func (t *Trainer) trained() []nn.ParamSpec {
+	return slices.DeleteFunc(slices.Clone(t.specs), func(s nn.ParamSpec) bool { return !s.Kind.Trained() })
 }
 
 // Close gives the device back. The trainer must not be used afterwards.
@@ -84,12 +80,6 @@ func (t *Trainer) Warnings() []string { return t.warnings }
 func (t *Trainer) NumSteps() int64   { return t.progress.Step }
 func (t *Trainer) NumSamples() int64 { return t.progress.Samples }
 func (t *Trainer) NumSkipped() int64 { return t.progress.Skipped }
-
-// LearningRate is the rate of the next step, warm-up included.
-func (t *Trainer) LearningRate() float64 {
-	p := t.progress
-	return t.cfg.Schedule.At(p.Step) * t.cfg.Warmup.Factor(p.Step, p.Samples)
-}
 
 // Net returns a copy of the weights for producers and exporters. Where they cannot
 // be had from the device they are those of an earlier step, and the next Step,

@@ -104,14 +104,13 @@ func (w *keptWindow) keep(next uint64) error {
 
 // check refuses a batch whose rows the device cannot have.
 func (w *keptWindow) check(b *encoding.TrainBatch) error {
-	if w == nil {
-		return fmt.Errorf("it names rows, and nobody keeps any")
-	}
 	first, end := b.Kept.Of.Range()
-	if end-first > uint64(len(w.rows)) {
+	switch {
+	case w == nil:
+		return fmt.Errorf("it names rows, and nobody keeps any")
+	case end-first > uint64(len(w.rows)):
 		return fmt.Errorf("it names rows of a window of %d, and %d are kept", end-first, len(w.rows))
-	}
-	if len(b.Kept.Number) < b.N || len(b.Weight) < b.N || len(b.Kept.Draw) != 0 && len(b.Kept.Draw) < b.N {
+	case len(b.Kept.Number) < b.N || len(b.Weight) < b.N || len(b.Kept.Draw) != 0 && len(b.Kept.Draw) < b.N:
 		return fmt.Errorf("it names less than its %d rows", b.N)
 	}
 	for _, number := range b.Kept.Number[:b.N] {

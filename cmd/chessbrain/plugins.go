@@ -233,11 +233,7 @@ the new stage does not start, the old one stays and the exit code is 1.`,
 			for _, one := range chosen {
 				swap.Stages = append(swap.Stages, run.SwapStage(one))
 			}
-			m, err := swap.Message()
-			if err != nil {
-				return err
-			}
-			return control(c, args[0], process, m)
+			return control(c, args[0], process, swap.Message())
 		},
 	}
 	c.Flags().Uint64Var(&process, "process", 0, "swap the rescorers of this playing process (chessbrain selfplay --process N) and not of the trainer")

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,11 +92,8 @@ func (e *Evaluator) allocate() {
 	if e.y = e.h; !kernel.Conv3InPlace(f) {
 		e.y = floats(rows * f)
 	}
-	scratch := max(kernel.Conv3ScratchLen(encoding.NumPlanes, f, p), kernel.Conv3ScratchLen(f, f, p), kernel.PolicyConvScratchLen(f, p))
-	for _, m := range e.net.mats() {
-		scratch = max(scratch, m.scratchLen())
-	}
-	e.scratch = floats(scratch)
+	e.scratch = floats(max(kernel.Conv3ScratchLen(encoding.NumPlanes, f, p), kernel.Conv3ScratchLen(f, f, p),
+		kernel.PolicyConvScratchLen(f, p), e.net.matScratchLen()))
 	e.pool, e.gate, e.beta = floats(e.group*f), floats(e.group*f), floats(e.group*f)
 	e.hidden, e.film = floats(e.group*a.SEUnits()), floats(e.group*2*f)
 	e.policyFlat, e.policyOut = nil, nil
@@ -139,7 +135,11 @@ func (e *Evaluator) Evaluate(ctx context.Context, b *encoding.Batch) error {
 		if e.policyFlat != nil {
 			e.classicalPolicy(b, e.policyFlat, lo, n)
 		}
-		if err := cmp.Or(e.finishPolicy(b, lo, n), e.finishValue(b, lo, n), e.finishMovesLeft(b, lo, n)); err != nil {
+		e.finishHead(&e.net.value, &e.value, n)
+		if e.net.movesLeft != nil {
+			e.finishHead(e.net.movesLeft, &e.movesLeft, n)
+		}
+		if err := e.finish(b, lo, n); err != nil {
 			return err
 		}
 	}

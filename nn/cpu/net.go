@@ -92,19 +92,28 @@ func New(n *nn.Net, p kernel.Precision) (*Net, error) {
 }
 
 // mats lists all matrices.
-func (n *Net) mats() []*kernelMat {
-	list := []*kernelMat{&n.policyProj, &n.policyFC}
-	for i := range n.tower {
-		list = append(list, &n.tower[i].se1, &n.tower[i].se2)
+func (n *Net) mats() []kernelMat {
+	if s := n.sparse; s != nil {
+		return []kernelMat{s.policy, s.value, s.valueOut, s.movesLeftOut}
 	}
-	heads := []*scalarHead{&n.value}
-	if n.movesLeft != nil {
-		heads = append(heads, n.movesLeft)
+	list := []kernelMat{n.policyProj, n.policyFC, n.value.conv, n.value.fc1, n.value.fc2}
+	for _, b := range n.tower {
+		list = append(list, b.se1, b.se2)
 	}
-	for _, h := range heads {
-		list = append(list, &h.conv, &h.fc1, &h.fc2)
+	if h := n.movesLeft; h != nil {
+		list = append(list, h.conv, h.fc1, h.fc2)
 	}
 	return list
+}
+
+// matScratchLen is what a product with any of the matrices needs.
+func (n *Net) matScratchLen() (most int) {
+	for _, m := range n.mats() {
+		if m.half {
+			most = max(most, kernel.MatMulBF16ScratchLen(m.k, m.n))
+		}
+	}
+	return most
 }
 
 // ID returns the identity of the weights, nn.Net.ID.
@@ -132,14 +141,6 @@ func packDense(d nn.Dense, p kernel.Precision) kernelMat {
 		kernel.PackMat(m.packed, d.Weight, m.k, m.n)
 	}
 	return m
-}
-
-// scratchLen is what a product with m needs.
-func (m *kernelMat) scratchLen() int {
-	if m.half {
-		return kernel.MatMulBF16ScratchLen(m.k, m.n)
-	}
-	return 0
 }
 
 func packConv1(c nn.Conv, p kernel.Precision) kernelMat {

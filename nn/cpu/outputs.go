@@ -1,12 +1,18 @@
 package cpu
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
+
+// finish turns the outputs of boards [lo, lo+n), a chunk, into answers.
+func (e *Evaluator) finish(b *encoding.Batch, lo, n int) error {
+	return cmp.Or(e.finishPolicy(b, lo, n), e.finishWDL(b, lo, n), e.finishPlies(b, lo, n))
+}
 
 // finishPolicy turns the logits in b.Prior of boards [lo, lo+n) into
 // probabilities.
@@ -42,11 +48,6 @@ func (e *Evaluator) finishHead(h *scalarHead, buf *headBuffers, n int) {
 	e.mul(buf.out, buf.hidden, &h.fc2, n, kernel.None)
 }
 
-func (e *Evaluator) finishValue(b *encoding.Batch, lo, n int) error {
-	e.finishHead(&e.net.value, &e.value, n)
-	return e.finishWDL(b, lo, n)
-}
-
 // finishWDL turns a chunk's outputs of the value head into WDL.
 func (e *Evaluator) finishWDL(b *encoding.Batch, lo, n int) error {
 	outputs := e.net.arch.ValueOutputs()
@@ -71,17 +72,12 @@ func (e *Evaluator) finishWDL(b *encoding.Batch, lo, n int) error {
 	return nil
 }
 
-func (e *Evaluator) finishMovesLeft(b *encoding.Batch, lo, n int) error {
-	if e.net.movesLeft == nil {
+// finishPlies turns a chunk's outputs of the moves-left head into M, 0 without the head.
+func (e *Evaluator) finishPlies(b *encoding.Batch, lo, n int) error {
+	if e.movesLeft.out == nil {
 		clear(b.M[lo : lo+n])
 		return nil
 	}
-	e.finishHead(e.net.movesLeft, &e.movesLeft, n)
-	return e.finishPlies(b, lo, n)
-}
-
-// finishPlies turns a chunk's outputs of the moves-left head into M.
-func (e *Evaluator) finishPlies(b *encoding.Batch, lo, n int) error {
 	for i, v := range e.movesLeft.out[:n] {
 		if !finite(v) {
 			return outputError("moves left", lo+i, v)

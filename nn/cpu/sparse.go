@@ -39,11 +39,6 @@ func packSparse(n *nn.Net, p kernel.Precision) *sparseNet {
 	}
 }
 
-// mats lists the matrices.
-func (s *sparseNet) mats() []*kernelMat {
-	return []*kernelMat{&s.policy, &s.value, &s.valueOut, &s.movesLeftOut}
-}
-
 // sparseBuffers are an evaluator's for a sparse net.
 type sparseBuffers struct {
 	input       encoding.Sparse
@@ -57,12 +52,11 @@ func (e *Evaluator) allocateSparse(s *sparseNet) {
 	e.sparse = &sparseBuffers{
 		x: make([]float32, e.chunk*2*s.width), policy: make([]float32, e.chunk*s.units), value: make([]float32, e.chunk*s.value.n),
 	}
-	scratch := 0
-	for _, m := range s.mats() {
-		scratch = max(scratch, m.scratchLen())
+	e.scratch = make([]float32, e.net.matScratchLen())
+	e.value, e.movesLeft = headBuffers{out: make([]float32, e.chunk*s.valueOut.n)}, headBuffers{}
+	if s.movesLeftOut.packed != nil {
+		e.movesLeft.out = make([]float32, e.chunk)
 	}
-	e.scratch = make([]float32, scratch)
-	e.value, e.movesLeft = headBuffers{out: make([]float32, e.chunk*s.valueOut.n)}, headBuffers{out: make([]float32, e.chunk)}
 }
 
 // evaluateSparse is Evaluate with a sparse net, chunk by chunk of boards.
@@ -110,17 +104,9 @@ func (e *Evaluator) sparseChunk(b *encoding.Batch, lo, n int) error {
 		kernel.RowDots(prior, units, s.moves, s.units, rows)
 		kernel.RowDots(prior, units, s.kinds, s.units, kinds)
 	}
-	if err := e.finishPolicy(b, lo, n); err != nil {
-		return err
-	}
 	e.mul(e.value.out, buf.value, &s.valueOut, n, kernel.None)
-	if err := e.finishWDL(b, lo, n); err != nil {
-		return err
+	if e.movesLeft.out != nil {
+		e.mul(e.movesLeft.out, buf.value, &s.movesLeftOut, n, kernel.None)
 	}
-	if s.movesLeftOut.packed == nil {
-		clear(b.M[lo : lo+n])
-		return nil
-	}
-	e.mul(e.movesLeft.out, buf.value, &s.movesLeftOut, n, kernel.None)
-	return e.finishPlies(b, lo, n)
+	return e.finish(b, lo, n)
 }

@@ -17,11 +17,10 @@ import (
 // Net is a net packed for inference, in the memory of one device. It is immutable
 // and safe for use by many goroutines.
 type Net struct {
-	dev       *Device
-	arch      nn.Arch
-	id        string
-	precision device.Precision
-	form      form
+	dev  *Device
+	arch nn.Arch
+	id   string
+	form form
 
 	mu    sync.Mutex
 	users int // the owner, evaluators that have it, batches under way
@@ -65,7 +64,7 @@ func (d *Device) NewNet(n *nn.Net, p device.Precision) (*Net, error) {
 	if err := fitsType(f, t); err != nil {
 		return nil, fmt.Errorf("cuda: %w", err)
 	}
-	c := &Net{dev: d, arch: n.Arch, id: n.ID(), precision: p, users: 1, mem: memory{d: d.driver}}
+	c := &Net{dev: d, arch: n.Arch, id: n.ID(), users: 1, mem: memory{d: d.driver}}
 	var b blob
 	if fused := packFused(&b, d.Info(), f, t); fused != nil {
 		c.form = fused

@@ -47,8 +47,7 @@ type rowSlot struct {
 
 	legal, policy    driver.Ptr
 	results          []byte
-	resultsThere     driver.Ptr
-	entropy          driver.Ptr
+	resultsThere     driver.Ptr    // entropies first
 	losses           [3]driver.Ptr // by device.Head: [terms][rows][2]
 	copied, measured driver.Event
 	graphs           map[device.Pass]driver.Graph // of full batches
@@ -66,7 +65,6 @@ func newRowSlot(t *Trainer) (*rowSlot, error) {
 	s.rows, s.rowsThere = t.mem.host(size), t.mem.alloc(size)
 	floats := n * (1 + 2*len(t.cfg.Terms)) // the entropy, then losses and hits
 	s.results, s.resultsThere = t.mem.host(4*floats), t.mem.floats(floats)
-	s.entropy = s.resultsThere
 	next := s.resultsThere.Offset(4 * n)
 	for h := range s.losses {
 		s.losses[h] = next

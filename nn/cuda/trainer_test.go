@@ -283,7 +283,7 @@ func TestSkippedStep(t *testing.T) {
 	}
 }
 
-// TestOverfit begins to learn 32 rows by heart in fp16 and bf16, as full batches,
+// TestOverfit begins to learn 16 rows by heart in fp16 and bf16, as full batches,
 // which run as captured graphs: the loss falls as it does on the CPU.
 func TestOverfit(t *testing.T) {
 	if testing.Short() {
@@ -291,12 +291,12 @@ func TestOverfit(t *testing.T) {
 	}
 	const steps = 8
 	cfg := trainer.DefaultConfig()
-	cfg.BatchSize, cfg.Optimizer = 32, trainer.OptimizerAdamW
+	cfg.BatchSize, cfg.Optimizer = 16, trainer.OptimizerAdamW
 	cfg.Schedule = trainer.ConstantLR(.01)
 	learn := func(d *Device, p device.Precision) (losses []float64) {
 		cfg.Precision = p
 		tr := newTrainer(t, d, nntest.Net(smallArch(), 8), cfg)
-		rows := randomBatches(6, 32)
+		rows := randomBatches(6, 16)
 		rows.again = true
 		for range steps {
 			losses = append(losses, mustStep(t, tr, rows).Objective)

@@ -98,7 +98,7 @@ func (h *policyHead) forward(q *queue, boards int, x driver.Ptr) {
 	}
 	a := kernels.PolicyLossArgs{
 		Logits: h.logits, Place: h.place, Start: q.slot.part(partStart), Legal: q.slot.legal, Target: q.slot.policy, Weight: q.slot.part(partWeight),
-		Loss: q.slot.losses[device.Policy], Entropy: q.slot.entropy,
+		Loss: q.slot.losses[device.Policy], Entropy: q.slot.resultsThere,
 		Rows: int32(boards), Width: int32(h.width), Scale: h.weight * q.pass.LossScale / float32(boards),
 	}
 	if q.pass.Backward {

@@ -1,6 +1,8 @@
 package cuda
 
 import (
+	"cmp"
+
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
 )
@@ -126,10 +128,7 @@ func (b *batchNorm) forward(q *queue, boards int, sums driver.Ptr) {
 	if q.pass.Running {
 		sums, running = 0, t.running
 	}
-	momentum := t.cfg.BNMomentum
-	if q.pass.BNMomentum != 0 {
-		momentum = q.pass.BNMomentum
-	}
+	momentum := cmp.Or(q.pass.BNMomentum, t.cfg.BNMomentum)
 	q.do(kernels.BNForward(kernels.BNForwardArgs{
 		Sums: sums, Gamma: l.in(t.params, b.gamma), Beta: l.in(t.params, b.beta),
 		PendingMean: l.in(running, b.mean), PendingVar: l.in(running, b.vari),

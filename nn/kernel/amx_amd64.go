@@ -85,7 +85,7 @@ func multiplyTiles(t tileArgs, rows, k, np int) {
 	if t.blocks > 0 {
 		config := newTileConfig(blockRows, words)
 		t.config = bytesOf(&config)
-		callTiles(&t, blockRows, np)
+		run(tileKernels[1][np-1], &t)
 	}
 	if rest := rows % blockRows; rest > 0 {
 		config := newTileConfig(rest, words)
@@ -93,7 +93,7 @@ func multiplyTiles(t tileArgs, rows, k, np int) {
 		t.x = (*float32)(unsafe.Add(unsafe.Pointer(t.x), t.blocks*t.xBlock))
 		t.y = (*float32)(unsafe.Add(unsafe.Pointer(t.y), t.blocks*t.yBlock))
 		t.blocks = 1
-		callTiles(&t, rest, np)
+		run(tileKernels[index(rest > tileRows16)][np-1], &t)
 	}
 }
 
@@ -121,19 +121,8 @@ func (g *winogradGrad) gradTiles(rows int) {
 	}
 }
 
-// callTiles computes blocks of so many rows.
-func callTiles(t *tileArgs, rows, np int) {
-	switch {
-	case rows > tileRows16 && np == 2:
-		tile32x32AMX(bytesOf(t))
-	case rows > tileRows16:
-		tile32x16AMX(bytesOf(t))
-	case np == 2:
-		tile16x32AMX(bytesOf(t))
-	default:
-		tile16x16AMX(bytesOf(t))
-	}
-}
+// tileKernels are those for blocks [of more than 16 rows][of two panels].
+var tileKernels = [2][2]asm{{tile16x16AMX, tile16x32AMX}, {tile32x16AMX, tile32x32AMX}}
 
 // peakTiles runs the tile kernel of the peak once, some 20 microseconds.
 func peakTiles() float64 {

@@ -43,11 +43,8 @@ func Conv3Group(p Precision) int { return groupBoards(p.here()) }
 
 func conv3(y Stored, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
 	y, x = y.Slice(0, boards*64*co), x[:boards*64*ci]
-	packed = packed[:PackedConv3Len(ci, co, p)]
+	packed, bias = packed[:PackedConv3Len(ci, co, p)], cut(bias, 0, 1, co)
 	scratch = scratch[:Conv3ScratchLen(ci, co, p)]
-	if bias != nil {
-		bias = bias[:co]
-	}
 	if boards*co == 0 {
 		return
 	}

@@ -25,7 +25,10 @@ func ExpandInput(x []float32, masks [][encoding.NumMasks]uint64, scalars []encod
 			continue
 		}
 		clear(xb[:])
-		expandConstants(xb, &scalars[b])
+		row := constantPlanes(&scalars[b])
+		for sq := range 64 {
+			*(*[len(row)]float32)(xb[sq*encoding.NumPlanes+planeCastling:]) = row
+		}
 		for p, m := range &masks[b] {
 			for ; m != 0; m &= m - 1 {
 				xb[bits.TrailingZeros64(m)*encoding.NumPlanes+p] = 1
@@ -34,15 +37,7 @@ func ExpandInput(x []float32, masks [][encoding.NumMasks]uint64, scalars []encod
 	}
 }
 
-// expandConstants writes the planes that hold one value on all squares.
-func expandConstants(x *[64 * encoding.NumPlanes]float32, s *encoding.Scalars) {
-	row := constantPlanes(s)
-	for sq := range 64 {
-		*(*[len(row)]float32)(x[sq*encoding.NumPlanes+planeCastling:]) = row
-	}
-}
-
-// constantPlanes returns the values of those planes.
+// constantPlanes returns the values of the planes that hold one on all squares.
 func constantPlanes(s *encoding.Scalars) (row [encoding.NumPlanes - planeCastling]float32) {
 	for i, v := range [...]uint8{s.OurOOO, s.OurOO, s.TheirOOO, s.TheirOO, s.BlackToMove} {
 		if v != 0 {

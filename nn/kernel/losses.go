@@ -88,8 +88,8 @@ func HuberMovesLeft(m, target, unit, delta, scale float32) (r RowLoss, grad floa
 // crossEntropy turns logits p into probabilities in place and returns their loss against
 // t. log p comes from the logits, so that p = 0 is harmless.
 func crossEntropy(p, t []float32) RowLoss {
-	hit := argMax(p) == argMax(t)
-	m := float64(maxOf(p))
+	best := argMax(p)
+	hit, m := best == argMax(t), float64(p[best])
 	var sum, total, cross, own float64 // of e, t, t*d, e*d with d = logit-m, e = exp(d)
 	for j, v := range p {
 		d := float64(v) - m

@@ -5,10 +5,7 @@ package kernel
 // be nil. y may not overlap x.
 func MatMul(y, x, packed, bias []float32, rows, k, n int, act Act) {
 	y, x = y[:rows*n], x[:rows*k]
-	packed = packed[:PackedMatLen(k, n)]
-	if bias != nil {
-		bias = bias[:n]
-	}
+	packed, bias = packed[:PackedMatLen(k, n)], cut(bias, 0, 1, n)
 	if len(y) == 0 {
 		return
 	}

@@ -39,7 +39,7 @@ func Softmax(p []float32) {
 	if len(p) == 0 || len(p) >= minSoftmaxVec && softmaxVec(p) {
 		return
 	}
-	m := maxOf(p)
+	m := p[argMax(p)]
 	sum := 0.0
 	for j, v := range p {
 		e := math.Exp(float64(v - m))
@@ -50,14 +50,4 @@ func Softmax(p []float32) {
 	for j := range p {
 		p[j] *= inv
 	}
-}
-
-func maxOf(p []float32) float32 {
-	m := p[0]
-	for _, v := range p[1:] {
-		if v > m {
-			m = v
-		}
-	}
-	return m
 }

@@ -67,10 +67,12 @@ func PolicyConv(logits, x, packed, bias []float32, conv *[encoding.NumPolicy]uin
 	clear(pad) // the border stays
 	var jobs [64]uint64
 	for b := range boards {
-		if board := x[b*64*ci:][:64*ci]; half {
-			padHalves(pad, board, ci)
-		} else {
+		if board := x[b*64*ci:][:64*ci]; !half {
 			padBoard(pad, board, ci, k)
+		} else {
+			for r := range 8 { // as padBoard
+				toHalf(pad[((r+1)*10+1)*k:], board[r*8*ci:][:8*ci])
+			}
 		}
 		moves := legal[legalStart[b]:legalStart[b+1]]
 		y := logits[legalStart[b]:][:len(moves)]
@@ -79,24 +81,14 @@ func PolicyConv(logits, x, packed, bias []float32, conv *[encoding.NumPolicy]uin
 			for i, m := range moves[:n] {
 				plane, from := int(conv[m]>>6), int(conv[m]&63)
 				y[i] = bias[plane]
-				jobs[i] = policyJob((from>>3*10+from&7)*k, plane*9*k)
+				// Where its input and its weights begin, in bytes: see policyArgs.
+				jobs[i] = uint64(f32*(from>>3*10+from&7)*k) | uint64(f32*plane*9*k)<<32
 			}
 			policyDots(y[:n], pad, packed, jobs[:n], k, half)
 			moves, y = moves[n:], y[n:]
 		}
 	}
 }
-
-// padHalves is padBoard with bf16 words: pad [10][10][c/2].
-func padHalves(pad, x []float32, c int) {
-	for r := range 8 {
-		toHalf(pad[((r+1)*10+1)*c/2:], x[r*8*c:][:8*c])
-	}
-}
-
-// policyJob says where an output's input and weights begin, in floats: policyArgs
-// wants bytes.
-func policyJob(x, w int) uint64 { return uint64(4*x) | uint64(4*w)<<32 }
 
 // policyDots adds to y[i] the products of job i; k is the number of words of a
 // square of pad [10][10][k], a multiple of 16. half says that words are of bf16.

@@ -17,14 +17,11 @@ func AddRows(y, table []float32, stride int, rows []uint16, weights []float32) {
 		return
 	}
 	for i, r := range rows {
-		row := table[int(r)*stride:][:len(y)]
 		w := float32(1)
 		if weights != nil {
 			w = weights[i]
 		}
-		for j, v := range row {
-			y[j] += w * v
-		}
+		Axpy(y, w, table[int(r)*stride:][:len(y)])
 	}
 }
 
@@ -34,14 +31,11 @@ func AddToRows(table []float32, stride int, rows []uint16, weights, x []float32)
 		return
 	}
 	for i, r := range rows {
-		row := table[int(r)*stride:][:len(x)]
 		w := float32(1)
 		if weights != nil {
 			w = weights[i]
 		}
-		for j, v := range x {
-			row[j] += w * v
-		}
+		Axpy(table[int(r)*stride:], w, x)
 	}
 }
 

@@ -150,16 +150,11 @@ func (w *winogradGroup) input(v, x []float32) {
 // a few output channels at a time, whose points m stay in the cache.
 func (w *winogradGroup) product(y Stored, sum, squares, v, m, packed, bias []float32, act Act) {
 	for o := 0; o < w.co; {
-		np := w.panels(o)
+		np := min(vectors().pointPanels, (w.co-o)/panel)
 		w.points(v, m, packed, y.Slice(o, y.len()-o), o, np)
 		w.output(y, sum, squares, m, bias, act, o, np)
 		o += np * panel
 	}
-}
-
-// panels returns how many panels are taken from output channel o on.
-func (w *winogradGroup) panels(o int) int {
-	return min(vectors().pointPanels, (w.co-o)/panel)
 }
 
 // points computes the points m of np panels from output channel o on, whose

@@ -76,7 +76,7 @@ func (l *loop) begin(stage Stage) (Todo, error) {
 			return Todo{}, err
 		}
 	}
-	todo := Todo{Cycle: l.state.Cycle, Done: l.state.Done(stage)}
+	todo := Todo{Cycle: l.state.Cycle, Done: l.state.done[stage]}
 	if todo.Done {
 		return todo, nil
 	}
@@ -119,7 +119,7 @@ func (l *loop) off(stage Stage) string {
 // beginSelfPlay chooses the process of the cycle's games and how many it is to
 // have. What an earlier start of the cycle chose holds.
 func (l *loop) beginSelfPlay(todo *Todo, e *Entry) error {
-	process, games := l.state.Playing()
+	process, games := l.state.process, l.state.target
 	if process == 0 {
 		last, err := lastProcess(l.dir.Selfplay())
 		if err != nil {

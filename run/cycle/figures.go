@@ -22,8 +22,7 @@ func (l *loop) measure(stage Stage) (figures map[string]float64, net string, err
 	figures = map[string]float64{}
 	switch stage {
 	case SelfPlay:
-		process, games := l.state.Playing()
-		figures[FigureProcess], figures[FigureGames] = float64(process), float64(games)
+		figures[FigureProcess], figures[FigureGames] = float64(l.state.process), float64(l.state.target)
 		net = newestNet(l.dir)
 	case Shuffle:
 		var m *shuffle.Manifest
@@ -53,9 +52,6 @@ func (l *loop) measure(stage Stage) (figures map[string]float64, net string, err
 		if r, ok := c.Rating(newestNet(l.dir)); ok {
 			figures[FigureElo], figures[FigureEloError] = r.Elo, r.Error
 		}
-	}
-	if len(figures) == 0 {
-		figures = nil
 	}
 	return figures, net, err
 }

@@ -1,9 +1,7 @@
 package cycle
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"time"
@@ -106,8 +104,5 @@ func OpenJournal(root string) (*Journal, []Entry, error) {
 // journal, without changing anything: a torn last line is left out.
 func ReadJournal(root string) ([]Entry, error) {
 	entries, _, err := journalForm.Read(filepath.Join(root, run.CyclesName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return entries, err
+	return entries, gone(err)
 }

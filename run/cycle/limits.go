@@ -1,6 +1,7 @@
 package cycle
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -81,10 +82,7 @@ func rulesOfTraining(n NetStatus, state *State) []rule {
 	skipped, up := last.Event == Skip, last.Figures[FigureUpTo]
 	done := last.Figures[FigureSamples] - last.Figures[FigureFrom]
 	short := done < 0.99*up
-	g := gate.Result{Accepted: true}
-	if n.Gate != nil {
-		g = *n.Gate
-	}
+	g := cmp.Or(n.Gate, &gate.Result{Accepted: true})
 	return []rule{
 		{skipped, "the last training had nothing to do: " + last.Reason,
 			"more games a cycle, or more training on each row", "--games-per-cycle --max-train-bucket-per-new-data"},

@@ -127,10 +127,8 @@ func (s *Status) playing(state *State, p Process, elapsed float64) *Progress {
 		g.Rate = float64(page.GamesFinished) / elapsed
 		g.Details += fmt.Sprintf(", %.0f positions/s, %.0f evaluations/s", float64(page.Positions)/elapsed, float64(page.Evaluations)/elapsed)
 	}
-	if state != nil && s.Loop.Stage == SelfPlay {
-		if number, games := state.Playing(); page.Process == fmt.Sprintf("p%d", number) {
-			g.Need = float64(games)
-		}
+	if state != nil && s.Loop.Stage == SelfPlay && page.Process == fmt.Sprintf("p%d", state.process) {
+		g.Need = float64(state.target)
 	}
 	return g
 }

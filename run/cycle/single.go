@@ -46,11 +46,11 @@ func (l *loop) single(ctx context.Context, want Stage) error {
 		}
 	}
 	cycle := s.Cycle
-	if s.Done(want) {
+	if s.done[want] {
 		l.summary.said = fmt.Sprintf("%s is done already in cycle %d", want, cycle)
 		return nil
 	}
-	i := slices.IndexFunc(Stages, func(stage Stage) bool { return stage == want || !s.Done(stage) && l.off(stage) == "" })
+	i := slices.IndexFunc(Stages, func(stage Stage) bool { return stage == want || !s.done[stage] && l.off(stage) == "" })
 	if next := Stages[i]; next != want {
 		return &StageError{fmt.Sprintf("stage %s is not next: cycle %d goes on with %s (chessbrain run --stage %s)", want, cycle, next, next), ExitOrder}
 	}

@@ -35,7 +35,7 @@ type State struct {
 // current is what State knows of the cycle under way.
 type current struct {
 	began   map[Stage]Entry // first begin of each stage
-	done    map[Stage]bool  // stages that ended
+	done    map[Stage]bool  // stages that ended or were skipped
 	process int64           // number of the process that plays; 0 = none yet
 	target  int64           // games that it is to have
 	counted int64           // games of it that State.Games has
@@ -149,13 +149,6 @@ func (s *State) Next() (stage Stage, ok bool) {
 	}
 	return "", false
 }
-
-// Done says whether the stage has ended or was skipped in the cycle under way.
-func (s *State) Done(stage Stage) bool { return s.done[stage] }
-
-// Playing returns the self-play of the cycle under way: the number of its process
-// and the games that it is to have; 0 where it has not begun.
-func (s *State) Playing() (process, games int64) { return s.process, s.target }
 
 // stop returns the stop condition of the configuration that holds, "" for none. It
 // is asked before the self-play of a cycle begins.

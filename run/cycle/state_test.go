@@ -117,7 +117,7 @@ func TestStateNext(t *testing.T) {
 		lines = append(lines, c.line)
 		s := NewState(script(t, lines...))
 		next, ok := s.Next()
-		_, games := s.Playing()
+		games := s.target
 		if next != c.next || ok != (c.next != "") || games != c.games {
 			t.Errorf("after %q: next %q, %v with %d games; want %q with %d", c.line, next, ok, games, c.next, c.games)
 		}

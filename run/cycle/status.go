@@ -249,10 +249,7 @@ func (s *Status) readRows(dir run.Dir, state *State) error {
 		}
 	}
 	at, trainErr := trained(s.Root)
-	r.Samples, r.Steps = at.Samples, at.Step
-	if r.Rows == 0 {
-		r.Rows = at.Rows
-	}
+	r.Samples, r.Steps, r.Rows = at.Samples, at.Step, cmp.Or(r.Rows, at.Rows)
 	if r.Rows > 0 {
 		r.Ratio = float64(r.Samples) / float64(r.Rows)
 	}

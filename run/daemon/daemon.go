@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -73,10 +74,7 @@ func Run(ctx context.Context, opt Options) error {
 	if opt.now == nil {
 		opt.now = time.Now
 	}
-	ticks := opt.ticks
-	if ticks == nil {
-		ticks = time.Tick(statusEvery)
-	}
+	ticks := cmp.Or(opt.ticks, time.Tick(statusEvery))
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()
 	s := &server{opt: opt, began: opt.now(), out: newWriter(opt.Out, hangUp), events: make(chan monitor.Event, eventQueue)}

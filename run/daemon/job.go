@@ -33,7 +33,9 @@ func begin(ctx context.Context, config string, t *Training, events chan<- monito
 	ctx, cancel := context.WithCancel(ctx)
 	j := &job{config: config, training: t, ctx: ctx, cancel: cancel, done: make(chan struct{})}
 	hooks := Hooks{Commands: j.take, Sink: monitor.SinkFunc(func(e monitor.Event) error {
-		if j.see(e); forwarded(e) {
+		j.see(e)
+		switch e.(type) { // what comes with every step, game or second is in the status
+		case *monitor.Run, *monitor.Stage, *monitor.Validation, *monitor.Net, *monitor.Gate, *monitor.Alarm:
 			select {
 			case events <- e:
 			default:
@@ -56,16 +58,6 @@ func (j *job) finished() <-chan struct{} {
 		return nil
 	}
 	return j.done
-}
-
-// forwarded says whether an event is sent on: what comes with every step, game or
-// second is in the status.
-func forwarded(e monitor.Event) bool {
-	switch e.(type) {
-	case *monitor.Run, *monitor.Stage, *monitor.Validation, *monitor.Net, *monitor.Gate, *monitor.Alarm:
-		return true
-	}
-	return false
 }
 
 // see notes what the status shows. It is called inside Publish.

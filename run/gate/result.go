@@ -72,7 +72,7 @@ type File struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// maxResult bounds the file that is read, in bytes.
+// maxResult bounds the file, in bytes.
 const maxResult = 1 << 20
 
 // ReadResult reads the decision in the directory of a match. fs.ErrNotExist says
@@ -80,14 +80,9 @@ const maxResult = 1 << 20
 // *checkpoint.CorruptError.
 func ReadResult(dir string) (*Result, error) {
 	path := filepath.Join(dir, ResultName)
-	f, err := os.Open(path)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read result: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxResult+1))
-	if err != nil {
-		return nil, fmt.Errorf("read result %s: %w", path, err)
 	}
 	r, err := decodeResult(data)
 	if err != nil {
@@ -119,13 +114,12 @@ func decodeResult(data []byte) (*Result, error) {
 		return nil, fmt.Errorf("more than %d bytes", maxResult)
 	}
 	r := new(Result)
-	if err := json.Unmarshal(data, r); err != nil {
+	switch err := json.Unmarshal(data, r); {
+	case err != nil:
 		return nil, err
-	}
-	if r.Version != resultVersion {
+	case r.Version != resultVersion:
 		return nil, fmt.Errorf("version %d, this program reads %d", r.Version, resultVersion)
-	}
-	if !plainName(r.Candidate) {
+	case !plainName(r.Candidate):
 		return nil, fmt.Errorf("candidate %q", r.Candidate)
 	}
 	for _, f := range r.Files {

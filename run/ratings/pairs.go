@@ -1,6 +1,7 @@
 package ratings
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -99,10 +100,7 @@ var unsafe = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 // engineName makes a name for files of what an engine calls itself, so that another
 // version is another player.
 func engineName(id string, nodes int) string {
-	id = strings.Trim(unsafe.ReplaceAllString(strings.ToLower(id), "-"), "-.")
-	if id == "" {
-		id = "engine"
-	}
+	id = cmp.Or(strings.Trim(unsafe.ReplaceAllString(strings.ToLower(id), "-"), "-."), "engine")
 	return fmt.Sprintf("%s-n%d", id[:min(60, len(id))], nodes)
 }
 

@@ -1,6 +1,7 @@
 package ratings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,9 +23,7 @@ type UpdateOptions struct {
 // Update brings the catalogue of the run at root up to date and returns it. What
 // cannot be read is no error: the catalogue says so. The run may be at work.
 func Update(ctx context.Context, root string, opt UpdateOptions) (*catalogue.Catalogue, error) {
-	if opt.Log == nil {
-		opt.Log = slog.New(slog.DiscardHandler)
-	}
+	opt.Log = cmp.Or(opt.Log, slog.New(slog.DiscardHandler))
 	path := run.Dir{Root: root}.Catalogue()
 	old := &catalogue.Catalogue{}
 	if !opt.Rebuild {

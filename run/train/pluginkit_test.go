@@ -243,11 +243,7 @@ func (l *live) sendTo(role string, m run.Message) (answer run.Message, err error
 // swap exchanges stages of a kind.
 func (l *live) swap(t testing.TB, kind stage.Kind, stages ...run.SwapStage) error {
 	t.Helper()
-	m, err := run.Swap{Kind: string(kind), Stages: stages}.Message()
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := l.send(t, m)
+	answer, err := l.send(t, run.Swap{Kind: string(kind), Stages: stages}.Message())
 	if err == nil && answer.Type != "ok" {
 		err = fmt.Errorf("answer %s %s", answer.Type, answer.Payload)
 	}

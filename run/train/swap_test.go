@@ -396,16 +396,11 @@ func TestSelfPlaySwap(t *testing.T) {
 		return err
 	})
 	l.more(t, 4)
-	m, err := run.Swap{Kind: string(stage.KindRescorer)}.Message()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := run.Swap{Kind: string(stage.KindRescorer)}.Message()
 	if answer, err := l.sendTo("selfplay-p1", m); err != nil || answer.Type != "ok" {
 		t.Fatalf("%+v %v", answer, err)
 	}
-	if m, err = (run.Swap{Kind: string(stage.KindSampler), Stages: []run.SwapStage{{Name: "uniform"}}}).Message(); err != nil {
-		t.Fatal(err)
-	}
+	m = run.Swap{Kind: string(stage.KindSampler), Stages: []run.SwapStage{{Name: "uniform"}}}.Message()
 	if _, err := l.sendTo("selfplay-p1", m); err == nil || !strings.Contains(err.Error(), "uses no sampler") {
 		t.Errorf("a sampler: %v", err)
 	}

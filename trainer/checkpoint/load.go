@@ -128,17 +128,12 @@ const missing = "the file is missing"
 
 func readManifest(fsys fsx.FS, path string) (*Manifest, error) {
 	name := filepath.Join(path, manifestFile)
-	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
+	data, err := fsx.ReadFile(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &CorruptError{Path: name, Reason: missing}
 	}
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxManifestBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	m, err := DecodeManifest(data)
 	if corrupt, ok := errors.AsType[*CorruptError](err); ok {

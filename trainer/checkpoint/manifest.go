@@ -89,13 +89,12 @@ func DecodeManifest(data []byte) (*Manifest, error) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return corrupt("%v", err)
 	}
-	if m.Format != manifestFormat {
+	switch hash, err := m.hash(); {
+	case m.Format != manifestFormat:
 		return corrupt("format is %q, not %q", m.Format, manifestFormat)
-	}
-	if m.Version != manifestVersion {
+	case m.Version != manifestVersion:
 		return nil, fmt.Errorf("checkpoint manifest version %d is not in this build (it knows %d)", m.Version, manifestVersion)
-	}
-	if hash, err := m.hash(); err != nil || hash != m.SHA256 {
+	case err != nil || hash != m.SHA256:
 		return corrupt("its hash does not match")
 	}
 	seen := map[string]bool{manifestFile: true}

@@ -81,7 +81,7 @@ func seed() uint64 {
 func (o Options) info() driver.Info {
 	i := driver.Info{
 		Name: "emulated", Major: 9, SMs: 132, SharedPerSM: 228 << 10, SharedPerCTA: 227 << 10,
-		L2Bytes: 50 << 20, TotalBytes: 8 << 30, ClockKHz: 1_980_000, DriverVersion: 12020,
+		TotalBytes: 8 << 30, ClockKHz: 1_980_000, DriverVersion: 12020,
 	}
 	if o.Major != 0 {
 		i.Major, i.Minor = o.Major, o.Minor

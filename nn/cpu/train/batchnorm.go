@@ -74,10 +74,7 @@ func (b *batchNorm) settleBatch() {
 	mean, variance := b.e.running[b.runningMean], b.e.running[b.runningVar]
 	for i := range b.c {
 		mu := b.total[i] / count
-		v := b.totalXHat[i]/count - mu*mu
-		if v < 0 {
-			v = 0 // rounding; a NaN stays
-		}
+		v := max(b.totalXHat[i]/count-mu*mu, 0) // rounding; a NaN stays
 		b.mean[i], b.invStd[i] = float32(mu), float32(1/math.Sqrt(v+nn.BatchNormEpsilon))
 		mean[i] = float32((1-m)*float64(mean[i]) + m*mu)
 		variance[i] = float32((1-m)*float64(variance[i]) + m*v)

@@ -46,7 +46,7 @@ func (l *inputLayer) forward([]float32) []float32 {
 }
 
 // backward sets the gradients of the parameters; the input has none. dy is
-// overwritten.
+// overwritten and returned.
 func (l *inputLayer) backward(_, y, dy []float32) []float32 {
 	w := 64 * l.u.conv.co
 	l.e.open(l.wg)
@@ -67,7 +67,7 @@ func (l *inputLayer) backward(_, y, dy []float32) []float32 {
 	})
 	l.wg.reduce()
 	l.e.finish()
-	return nil
+	return dy
 }
 
 // blockLayer is a residual block: out = act(SE(bn(conv(act(bn(conv x))))) + x).

@@ -86,12 +86,6 @@ func (c *conv) forward(g span, y, x []float32) {
 	kernel.MatMul(y, x, c.packed, bias, g.n*c.perBoard, c.ci, c.co, kernel.None)
 }
 
-// forwardSums computes y = conv(x) without bias for size 3, the rows of g, and
-// the sums of y and of its squares over each board.
-func (c *conv) forwardSums(g span, y kernel.Stored, sum, squares, x []float32) {
-	kernel.Conv3Sums(y, sum, squares, x, c.packed, nil, g.n, c.ci, c.co, kernel.None, c.e.precision, c.e.workerScratch(g, convScratch, c.forwardScratch))
-}
-
 // inputGrad computes the gradient dx of the input, rows of g.
 func (c *conv) inputGrad(g span, dx, dy []float32) {
 	if c.size == 3 {
@@ -107,7 +101,7 @@ func (c *conv) inputGrad(g span, dx, dy []float32) {
 func (c *conv) weightGrad(g span, at int, wg *weightGrads, x, dy []float32) {
 	if c.size == 1 { // needs no memory between groups: gradScratch may be another layer's
 		scratch := c.e.workerScratch(g, convScratch, c.weightGradLength)
-		kernel.MatMulWeightGrad(wg.of(g, c.weight), wg.of(g, c.bias), x, dy, g.n*c.perBoard, c.ci, c.co, scratch)
+		kernel.MatMulWeightGrad(wg.of(g.slice, c.weight), wg.of(g.slice, c.bias), x, dy, g.n*c.perBoard, c.ci, c.co, scratch)
 		return
 	}
 	kernel.Conv3WeightGradAdd(c.e.workerScratch(g, gradScratch, c.weightGradLength), x, dy, at, g.n, c.ci, c.co, c.e.precision)
@@ -115,7 +109,7 @@ func (c *conv) weightGrad(g span, at int, wg *weightGrads, x, dy []float32) {
 		sums := c.biasSums[g.slice]
 		clear(sums)
 		kernel.BatchNormStats(sums[:c.co], sums[c.co:], dy, g.n*64, c.co)
-		bias := wg.of(g, c.bias)
+		bias := wg.of(g.slice, c.bias)
 		for i, v := range sums[:c.co] {
 			bias[i] += float32(v)
 		}
@@ -133,7 +127,7 @@ func (c *conv) restore() {
 // finishWeightGrad puts the slice's gradient of the weights into wg.
 func (c *conv) finishWeightGrad(s span, wg *weightGrads) {
 	if c.size == 3 {
-		kernel.Conv3WeightGradSum(wg.of(s, c.weight), c.e.workerScratch(s, gradScratch, c.weightGradLength), s.n, c.ci, c.co, c.e.precision)
+		kernel.Conv3WeightGradSum(wg.of(s.slice, c.weight), c.e.workerScratch(s, gradScratch, c.weightGradLength), s.n, c.ci, c.co, c.e.precision)
 	}
 }
 

@@ -129,14 +129,6 @@ func (s span) rows(x []float32, width int) []float32 { return x[s.lo*width:][:s.
 // together: few enough that their activations stay in the core's cache.
 const groupBoards = 8
 
-// eachGroup calls f for the groups of a slice in order; at is the number of the
-// group's first board in the slice.
-func (s span) eachGroup(f func(g span, at int)) {
-	for at := 0; at < s.n; at += groupBoards {
-		f(span{s.slice, s.worker, s.lo + at, min(groupBoards, s.n-at)}, at)
-	}
-}
-
 // numSlices is the number of slices of the micro-batch, maxSlices that of the
 // largest.
 func (e *engine) numSlices() int { return (e.boards + e.slice - 1) / e.slice }

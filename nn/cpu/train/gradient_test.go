@@ -210,6 +210,7 @@ func slope(ref *reference, b *encoding.TrainBatch, cfg device.Config, name strin
 	}
 	old := append([]float64(nil), w...)
 	move := func(by float64) float64 {
+		delete(ref.squares, name)
 		for j := range w {
 			w[j] = old[j] + by*dir[j]
 		}
@@ -218,5 +219,6 @@ func slope(ref *reference, b *encoding.TrainBatch, cfg device.Config, name strin
 	up := move(h)
 	down := move(-h)
 	copy(w, old)
+	delete(ref.squares, name)
 	return (up - down) / (2 * h)
 }

@@ -5,6 +5,7 @@ import (
 	"hash"
 	"hash/fnv"
 	"runtime"
+	"slices"
 
 	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
@@ -87,31 +88,21 @@ func (g *graph) declare(expr *gorgonia.ExprGraph, params []param, which []int) {
 // micro-batch, and its derivative gives back dy.
 func (g *graph) layer(l towerLayer, x *gorgonia.Node, shape tensor.Shape) (*gorgonia.Node, error) {
 	var y, dx *tensor.Dense
+	var xs gorgonia.Nodes // x, if there is one
+	if x != nil {
+		xs = gorgonia.Nodes{x}
+	}
 	out := gorgonia.TensorType{Dims: len(shape), Of: tensor.Float32}
 	forward := &op{label: l.name(), out: out, shape: shape, do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-		if x == nil {
-			return wrap(&y, l.forward(nil), shape), nil
-		}
-		return wrap(&y, l.forward(floats(in[0])), shape), nil
+		return wrap(&y, l.forward(floatsOf(in[:len(xs)])), shape), nil
 	}}
 	backward := &op{label: l.name() + ".backward", out: out, shape: shape, do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-		if x == nil {
-			l.backward(nil, floats(in[0]), floats(in[1]))
-			return in[1], nil
-		}
-		return wrap(&dx, l.backward(floats(in[2]), floats(in[0]), floats(in[1])), shape), nil
+		return wrap(&dx, l.backward(floatsOf(in[2:]), floats(in[0]), floats(in[1])), shape), nil
 	}}
 	forward.diff = func(y, dy *gorgonia.Node) (gorgonia.Nodes, error) {
-		in := gorgonia.Nodes{y, dy}
-		if x != nil {
-			in = append(in, x)
-		}
-		return g.derivatives(backward, in, l.params(), x != nil)
+		return g.derivatives(backward, append(gorgonia.Nodes{y, dy}, xs...), l.params(), x != nil)
 	}
-	if x == nil {
-		return forward.apply(g.nodesOf(l.params())...)
-	}
-	return forward.apply(append(gorgonia.Nodes{x}, g.nodesOf(l.params())...)...)
+	return forward.apply(slices.Concat(xs, g.nodesOf(l.params()))...)
 }
 
 // losses adds the heads over x. Their losses and the gradients of these are computed
@@ -233,11 +224,7 @@ func (o *op) Hashcode() uint32 {
 
 // DiffWRT says that all inputs of a layer have gradients.
 func (o *op) DiffWRT(inputs int) []bool {
-	wrt := make([]bool, inputs)
-	for i := range wrt {
-		wrt[i] = o.diff != nil
-	}
-	return wrt
+	return slices.Repeat([]bool{o.diff != nil}, inputs)
 }
 
 // SymDiff adds the operations of the inputs' gradients.
@@ -250,6 +237,14 @@ func (o *op) SymDiff(_ gorgonia.Nodes, y, dy *gorgonia.Node) (gorgonia.Nodes, er
 
 // floats is the data of a value that is a float32 tensor.
 func floats(v gorgonia.Value) []float32 { return v.Data().([]float32) }
+
+// floatsOf is floats of the only value of in, nil without one.
+func floatsOf(in []gorgonia.Value) []float32 {
+	if len(in) == 0 {
+		return nil
+	}
+	return floats(in[0])
+}
 
 // wrap returns data as a tensor of the given shape, made once.
 func wrap(t **tensor.Dense, data []float32, shape tensor.Shape) *tensor.Dense {

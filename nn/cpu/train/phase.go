@@ -70,8 +70,8 @@ func (e *engine) run(p phase) {
 		if p.begin != nil {
 			p.begin(s)
 		}
-		if p.group != nil {
-			s.eachGroup(p.group)
+		for at := 0; p.group != nil && at < s.n; at += groupBoards {
+			p.group(span{i, worker, lo + at, min(groupBoards, s.n-at)}, at)
 		}
 		if p.end != nil {
 			p.end(s)

@@ -20,11 +20,10 @@ func sliceBoards(capacity int) int {
 // pool is a fixed group of goroutines that share out the slices of a
 // micro-batch. The caller of run is worker 0. One run at a time.
 type pool struct {
-	numWorkers int
-	jobs       []chan *job // one per worker beside the caller; closed by close
-	waits      patience    // the caller's
-	done       sync.WaitGroup
-	closeOnce  sync.Once
+	jobs      []chan *job // one per worker beside the caller; closed by close
+	waits     patience    // the caller's
+	done      sync.WaitGroup
+	closeOnce sync.Once
 }
 
 // job is one call of run: tasks are handed out by an atomic counter. A helper that
@@ -80,7 +79,7 @@ func (j *job) finish(waits *patience) {
 }
 
 func newPool(numWorkers int) *pool {
-	p := &pool{numWorkers: numWorkers, waits: newPatience()}
+	p := &pool{waits: newPatience()}
 	for w := 1; w < numWorkers; w++ {
 		jobs := make(chan *job, 1)
 		p.jobs = append(p.jobs, jobs)

@@ -19,12 +19,14 @@ type reference struct {
 	frozen bool   // batch norm takes the running statistics
 	trunk  boards // the tower's output where keep is set
 	keep   bool   // only weights of the heads change: the tower's output stays
+	// squares are the sums of squares of weights, those that have not changed since.
+	squares map[string]float64
 }
 
 type boards [][][]float64
 
 func newReference(net *nn.Net, frozen bool) *reference {
-	r := &reference{arch: net.Arch, w: map[string][]float64{}, shape: map[string][]int{}, frozen: frozen}
+	r := &reference{arch: net.Arch, w: map[string][]float64{}, shape: map[string][]int{}, frozen: frozen, squares: map[string]float64{}}
 	for _, p := range net.Params {
 		d := make([]float64, len(p.Data))
 		for i, x := range p.Data {
@@ -253,9 +255,12 @@ func (r *reference) objective(b *encoding.TrainBatch, terms []device.Term, l2 fl
 		if !strings.HasSuffix(name, ".weight") {
 			continue
 		}
-		for _, v := range w {
-			total += float64(l2) * v * v / 2
+		if _, known := r.squares[name]; !known {
+			for _, v := range w {
+				r.squares[name] += v * v
+			}
 		}
+		total += float64(l2) * r.squares[name] / 2
 	}
 	for _, term := range terms {
 		for i := range b.N {

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -49,9 +50,7 @@ type work struct {
 func Open(cfg device.Config) (device.Trainer, error) { return open(cfg) }
 
 func open(cfg device.Config) (*trainer, error) {
-	if cfg.Workers == 0 {
-		cfg.Workers = runtime.GOMAXPROCS(0)
-	}
+	cfg.Workers = cmp.Or(cfg.Workers, runtime.GOMAXPROCS(0))
 	t := &trainer{cfg: cfg, free: []*encoding.TrainBatch{encoding.NewTrainBatch(cfg.Capacity), encoding.NewTrainBatch(cfg.Capacity)}}
 	p := kernel.FP32
 	if used, _ := t.Precision(); used == device.BF16 {
@@ -197,30 +196,26 @@ func (t *trainer) run(w work) error {
 	if w.pass.Running {
 		mode = runningStats
 	}
-	if e.bnMomentum = t.cfg.BNMomentum; w.pass.BNMomentum != 0 {
-		e.bnMomentum = w.pass.BNMomentum
-	}
+	e.bnMomentum = cmp.Or(w.pass.BNMomentum, t.cfg.BNMomentum)
 	e.lossScale = float64(w.pass.LossScale)
 	e.begin(w.b, mode, w.pass.Backward)
-	if t.sparse != nil {
+	switch {
+	case t.sparse != nil:
 		t.sparse.pass()
-		if w.pass.Backward {
-			t.accumulate(w.pass.First)
+	case w.pass.Backward:
+		if _, err := t.g.run(); err != nil {
+			return err
 		}
-		return nil
-	}
-	if !w.pass.Backward {
+	default:
 		var x []float32
 		for _, l := range t.layers {
 			x = l.forward(x)
 		}
 		t.heads.forward(x)
-		return nil
 	}
-	if _, err := t.g.run(); err != nil {
-		return err
+	if w.pass.Backward {
+		t.accumulate(w.pass.First)
 	}
-	t.accumulate(w.pass.First)
 	return nil
 }
 

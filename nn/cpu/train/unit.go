@@ -50,7 +50,8 @@ func (u *unit) convolve(g span, x []float32) {
 		return
 	}
 	sum, squares := g.rows(u.boardSum, c.co), c.e.workerScratch(g, sumBuffer, g.n*c.co)
-	c.forwardSums(g, z, sum, squares, x)
+	scratch := c.e.workerScratch(g, convScratch, c.forwardScratch)
+	kernel.Conv3Sums(z, sum, squares, x, c.packed, nil, g.n, c.ci, c.co, kernel.None, c.e.precision, scratch)
 	u.bn.addBoards(g, sum, squares)
 }
 

@@ -51,7 +51,7 @@ func (e *engine) open(list ...*weightGrads) {
 func (g *weightGrads) reset(s span) {
 	for _, p := range g.params {
 		if !g.byTap(p) {
-			clear(g.of(s, p))
+			clear(g.of(s.slice, p))
 		}
 	}
 }
@@ -63,14 +63,10 @@ func (g *weightGrads) byTap(p int) bool {
 }
 
 // of returns the slice's part of a parameter's gradient; nil for parameter -1.
-func (g *weightGrads) of(s span, p int) []float32 {
+func (g *weightGrads) of(slice, p int) []float32 {
 	if p < 0 {
 		return nil
 	}
-	return g.part(s.slice, p)
-}
-
-func (g *weightGrads) part(slice, p int) []float32 {
 	return g.e.arenas[g.arena][slice][g.base+g.offset[p]:][:len(g.e.params[p].data)]
 }
 
@@ -90,9 +86,9 @@ func (g *weightGrads) reduce() {
 
 func (d dueSum) sum() {
 	g, grad := d.g, d.g.e.params[d.p].grad
-	sum := g.part(0, d.p)
+	sum := g.of(0, d.p)
 	for s := 1; s < g.e.numSlices(); s++ {
-		kernel.Add(sum, sum, g.part(s, d.p))
+		kernel.Add(sum, sum, g.of(s, d.p))
 	}
 	if g.byTap(d.p) {
 		shape := g.e.params[d.p].spec.Shape

@@ -27,7 +27,8 @@ func available(root string, environment func(string) (string, bool)) (bool, stri
 	if path == "" {
 		return false, "no NVIDIA driver: " + library + " is not found"
 	}
-	node := findNode(root)
+	nodes, _ := filepath.Glob(filepath.Join(root, "dev/nvidia[0-9]*"))
+	node := firstOf(append(nodes, filepath.Join(root, "dev/dxg")))
 	if node == "" {
 		return false, path + " is there, but no device node /dev/nvidia0 (in a container: was it started with GPUs?)"
 	}
@@ -62,12 +63,6 @@ func findLibrary(root string, environment func(string) (string, bool)) string {
 		dirs[i] = filepath.Join(root, dir, library)
 	}
 	return firstOf(dirs)
-}
-
-// findNode returns the first device node of a GPU, or "".
-func findNode(root string) string {
-	nodes, _ := filepath.Glob(filepath.Join(root, "dev/nvidia[0-9]*"))
-	return firstOf(append(nodes, filepath.Join(root, "dev/dxg")))
 }
 
 // firstOf returns the first path that exists, or "".

@@ -102,7 +102,6 @@ func describe(d cu.Device, ordinal int) (Info, error) {
 		{&i.SMs, cu.MultiprocessorCount},
 		{&i.SharedPerSM, cu.MaxSharedMemoryPerMultiprocessor},
 		{&i.SharedPerCTA, sharedOptIn},
-		{&i.L2Bytes, cu.L2CacheSize},
 		{&i.ClockKHz, cu.ClockRate},
 	} {
 		if *a.to, err = d.Attribute(a.from); err != nil {

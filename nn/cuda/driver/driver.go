@@ -31,7 +31,6 @@ type Info struct {
 	SMs           int    // streaming multiprocessors
 	SharedPerSM   int    // bytes
 	SharedPerCTA  int    // bytes a block may ask for, opt-in
-	L2Bytes       int
 	TotalBytes    uint64 // of device memory
 	ClockKHz      int    // of the SMs, at most
 	DriverVersion int    // 12020 = 12.2

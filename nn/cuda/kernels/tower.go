@@ -60,35 +60,28 @@ func (s TowerShape) resident(info driver.Info, channels, vector int) int {
 // share what is read of the weights), then a second block, which computes while the other
 // is at a barrier.
 func TowerShapes(info driver.Info, channels, vector, boards int) []TowerShape {
-	type scored struct {
-		shape TowerShape
-		score int
-	}
-	var fit []scored
 	most := max(1, ceil(boards, max(1, info.SMs)))
+	score := func(s TowerShape) int {
+		blocks := s.resident(info, channels, vector)
+		score := 16 * min(s.Boards*blocks, most)
+		if s.Boards > 1 {
+			score += 4
+		}
+		if blocks > 1 {
+			score += 2
+		}
+		return score
+	}
+	var fit []TowerShape
 	for _, n := range []int{4, 2, 1} {
 		for depth := 3; depth >= 2; depth-- {
-			s := TowerShape{Boards: n, Depth: depth}
-			blocks := s.resident(info, channels, vector)
-			if blocks == 0 || n > most {
-				continue
+			if s := (TowerShape{Boards: n, Depth: depth}); n <= most && s.resident(info, channels, vector) > 0 {
+				fit = append(fit, s)
 			}
-			score := 16 * min(n*blocks, most)
-			if n > 1 {
-				score += 4
-			}
-			if blocks > 1 {
-				score += 2
-			}
-			fit = append(fit, scored{s, score})
 		}
 	}
-	slices.SortStableFunc(fit, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
-	shapes := make([]TowerShape, len(fit))
-	for i, f := range fit {
-		shapes[i] = f.shape
-	}
-	return shapes
+	slices.SortStableFunc(fit, func(a, b TowerShape) int { return cmp.Compare(score(b), score(a)) })
+	return fit
 }
 
 // Tower runs a whole net but for the heads' fully connected layers, on up to boards

@@ -84,7 +84,6 @@ func sigmoidBackward(c *constants, a, b Mem) reg.VecVirtual {
 
 // tanh is a polynomial below tanhSmall and 1 - 2/(exp(2|a|)+1) above.
 func tanh(c *constants, a, _ Mem) reg.VecVirtual {
-	const lessOrderedQuiet = 0x11
 	v := c.v
 	x := v.copyOf(a)
 	abs := v.result(v.and, c.op("magnitude"), x)

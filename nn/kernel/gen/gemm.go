@@ -13,12 +13,8 @@ import (
 // accumulator adds in the same (segment, k) order whatever mr and np are, so a
 // row is bit-identical in every tile shape.
 func genGemm(v isa) {
-	if v.size == 64 {
-		for _, np := range []int{1, 2, 3} {
-			gemm(v, 8, np)
-		}
-	} else {
-		gemm(v, 4, 1)
+	for np := range v.panels {
+		gemm(v, v.rows, np+1)
 	}
 	gemm(v, 1, 4)
 	gemm(v, 1, 1)

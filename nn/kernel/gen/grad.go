@@ -11,15 +11,10 @@ import (
 // genWeightGrad emits the outer-product sums of the weight gradients:
 // dst[i][j] += sum over s of a[s][i] * b[s][j], mr rows by np panels a block.
 func genWeightGrad(v isa) {
-	if v.size == 64 {
-		for _, np := range []int{1, 2, 3} {
-			weightGrad(v, 8, np)
-			weightGrad(v, 1, np)
-		}
-		return
+	for np := range v.panels {
+		weightGrad(v, v.rows, np+1)
+		weightGrad(v, 1, np+1)
 	}
-	weightGrad(v, 4, 1)
-	weightGrad(v, 1, 1)
 }
 
 func weightGrad(v isa, mr, np int) {

@@ -11,13 +11,19 @@ import (
 // isa is one instruction set. Kernels are written in panels of 16 floats: one
 // ZMM register or two YMM registers.
 type isa struct {
-	name string
-	size int // bytes of a vector register
+	name     string
+	size     int       // bytes of a vector register
+	rows     int       // of a full tile
+	panels   int       // of it, at most
+	points   int       // panels of a product of points, at most
+	sums     int       // panels of the wider column sums
+	formats  []format  // that kernels take for rows: what stores bf16 has products in bf16
+	products []product // of matrices
 }
 
 var (
-	avx512 = isa{"AVX512", 64}
-	avx2   = isa{"AVX2", 32}
+	avx512 = isa{"AVX512", 64, 8, 3, 2, 4, []format{floats, halfRows}, []product{fp32, bf16}}
+	avx2   = isa{"AVX2", 32, 4, 1, 1, 2, []format{floats}, []product{fp32}}
 )
 
 const panelBytes = 64
@@ -32,21 +38,11 @@ func (v isa) vec() reg.VecVirtual {
 	return YMM()
 }
 
-func (v isa) vecs(n int) []reg.VecVirtual {
-	r := make([]reg.VecVirtual, n)
-	for i := range r {
-		r[i] = v.vec()
-	}
-	return r
-}
+func (v isa) vecs(n int) []reg.VecVirtual { return args.Several(n, v.vec) }
 
 // grid returns accumulators for so many rows.
 func (v isa) grid(rows, width int) [][]reg.VecVirtual {
-	acc := make([][]reg.VecVirtual, rows)
-	for i := range acc {
-		acc[i] = v.vecs(width)
-	}
-	return acc
+	return args.Several(rows, func() []reg.VecVirtual { return v.vecs(width) })
 }
 
 func (v isa) zero(x ...reg.VecVirtual) {
@@ -87,19 +83,29 @@ func (v isa) zeroGrid(acc [][]reg.VecVirtual) {
 	}
 }
 
+// Predicates of comparisons.
+const (
+	lessOrderedQuiet    = 0x11
+	greaterOrderedQuiet = 0x1e
+)
+
 // maskPositive returns x where mask > 0, else 0.
 func (v isa) maskPositive(mask, x Mem, zero reg.VecVirtual) reg.VecVirtual {
-	const greaterOrderedQuiet = 0x1e
-	m := v.copyOf(mask)
+	return v.where(greaterOrderedQuiet, v.copyOf(mask), zero, x)
+}
+
+// where returns x where a compares so with b, else 0.
+func (v isa) where(predicate uint64, a, b reg.VecVirtual, x Op) reg.VecVirtual {
+	r := v.vec()
 	if v.size == 64 {
 		k := K()
-		VCMPPS(Imm(greaterOrderedQuiet), zero, m, k)
-		r := v.vec()
+		VCMPPS(Imm(predicate), b, a, k)
 		VMOVUPS_Z(x, k, r)
 		return r
 	}
-	VCMPPS(Imm(greaterOrderedQuiet), zero, m, m)
-	return v.result(VANDPS, x, m)
+	VCMPPS(Imm(predicate), b, a, r)
+	VANDPS(x, r, r)
+	return r
 }
 
 // kernel emits one function over an argument struct. MXCSR gets FTZ and DAZ for

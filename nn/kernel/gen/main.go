@@ -32,7 +32,9 @@ func run(dir string) error {
 		genActivations(v)
 		genReductions(v)
 		genExpand(v)
-		genPolicy(v)
+		for _, pr := range v.products {
+			genPolicy(v, pr)
+		}
 		genSparse(v)
 		genTranspose(v)
 		genPeak(v, fp32, 12, "multiply-adds")

@@ -21,17 +21,12 @@ var (
 
 // genPoints emits the matrix products of Winograd's points.
 func genPoints(v isa) {
-	if v.size == 64 {
-		for _, p := range []product{fp32, bf16} {
-			for _, np := range []int{1, 2} {
-				points(v, p, 8, np)
-				pointGrad(v, p, 8, np)
-			}
+	for _, p := range v.products {
+		for np := range v.points {
+			points(v, p, v.rows, np+1)
+			pointGrad(v, p, v.rows, np+1)
 		}
-		return
 	}
-	points(v, fp32, 4, 1)
-	pointGrad(v, fp32, 4, 1)
 }
 
 // points emits y[p][r] = sum over k of x[p][r][k] * w[p][k] for all points p and

@@ -6,19 +6,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// genPolicy emits policyDots for the products of an instruction set.
-func genPolicy(v isa) {
-	policyDots(v, fp32)
-	if v.size == 64 {
-		policyDots(v, bf16)
-	}
-}
-
-// policyDots emits single outputs of a 3x3 convolution, for the few that a
+// genPolicy emits single outputs of a 3x3 convolution, for the few that a
 // position's legal moves name: y[i] += sum of the 9 taps' products over the
 // channels. The input has a border of zeros, so that all squares have 9 taps; the
 // weights of an output are [panels of words][9][16], read once from end to end.
-func policyDots(v isa, pr product) {
+func genPolicy(v isa, pr product) {
 	v.kernel("policyDots"+pr.suffix, "policyArgs", "adds single outputs of a 3x3 convolution to y.", func(f *frame) {
 		const taps = 3 // along files, and along ranks
 		x, w, row, square := f.load("x"), f.load("w"), f.load("row"), f.load("square")

@@ -11,7 +11,7 @@ import (
 
 // genAffine emits the passes over rows of channels with per-channel factors.
 func genAffine(v isa) {
-	for _, s := range v.formats() {
+	for _, s := range v.formats {
 		affine(v, s, "affine", "computes y = max(floor, x*scale + shift).", "")
 		affine(v, s, "affineRes", "computes y = max(floor, x*scale + shift + res).", "res")
 		affine(v, s, "affine2", "computes y = u*uscale + x*scale + shift.", "u")
@@ -26,14 +26,6 @@ const (
 	halfRows                // bf16; as words, two channels of a row
 	halfPairs               // bf16 [pair of tiles][channel]: a word holds the two tiles of a rank half
 )
-
-// formats are those that kernels of v take for rows: what stores bf16 has products in bf16.
-func (v isa) formats() []format {
-	if v.size == 64 {
-		return []format{floats, halfRows}
-	}
-	return []format{floats}
-}
 
 func (f format) suffix() string { return [...]string{"", "Half", "HalfPairs"}[f] }
 
@@ -136,14 +128,6 @@ func rowPass(v isa, f *frame, s format, rows, factors []string, body func(at fun
 	group("panel", 1)
 }
 
-// inRegister returns x, loaded where it is memory.
-func (v isa) inRegister(x Op) reg.VecVirtual {
-	if r, ok := x.(reg.VecVirtual); ok {
-		return r
-	}
-	return v.copyOf(x)
-}
-
 // affine emits y = x*scale + shift, plus res and at least floor, or plus u*uscale.
 func affine(v isa, s format, name, doc, added string) {
 	v.kernel(name+s.suffix(), "affineArgs", doc, func(f *frame) {
@@ -159,7 +143,11 @@ func affine(v isa, s format, name, doc, added string) {
 		}
 		rowPass(v, f, s, rows, factors, func(at func(string) Mem, factor func(string) Op) {
 			a := s.load(v, at("x"))
-			VFMADD213PS(factor("shift"), v.inRegister(factor("scale")), a)
+			scale, held := factor("scale").(reg.VecVirtual)
+			if !held {
+				scale = v.copyOf(factor("scale"))
+			}
+			VFMADD213PS(factor("shift"), scale, a)
 			switch added {
 			case "res":
 				VADDPS(at("res"), a, a)
@@ -177,12 +165,8 @@ func affine(v isa, s format, name, doc, added string) {
 // genColumnSums emits the column sums of u' and u'*(v-mean) over a block of
 // rows, for groups of panels; u' is u, or u where mask > 0, else 0.
 func genColumnSums(v isa) {
-	groups := []int{4, 1}
-	if v.size == 32 {
-		groups = []int{2, 1}
-	}
-	for _, np := range groups {
-		for _, st := range v.formats() {
+	for _, np := range []int{v.sums, 1} {
+		for _, st := range v.formats {
 			columnSums(v, st, np, "sumProduct", "sums %d columns of u and u*(v-mean).", false)
 			columnSums(v, st, np, "sumProductMask", "sums %d columns of u and u*(v-mean) where mask > 0 and stores u or 0.", true)
 		}

@@ -16,7 +16,8 @@ func genSparse(v isa) {
 		return x
 	})
 	flat(v, "flatSquareBackward", "sets y = 2*a*b where 0 < b < alpha, else 0.", func(a, b Mem, alpha, zero reg.VecVirtual) reg.VecVirtual {
-		x := v.maskBelow(v.maskPositive(b, b, zero), alpha)
+		x := v.maskPositive(b, b, zero)
+		x = v.where(lessOrderedQuiet, x, alpha, x)
 		VADDPS(x, x, x)
 		VMULPS(a, x, x)
 		return x
@@ -30,21 +31,6 @@ func genSparse(v isa) {
 		VMOVUPS(sum, row)
 	})
 	rowDots(v)
-}
-
-// maskBelow returns x where it is below bound, else 0.
-func (v isa) maskBelow(x, bound reg.VecVirtual) reg.VecVirtual {
-	const lessOrderedQuiet = 0x11
-	r := v.vec()
-	if v.size == 64 {
-		k := K()
-		VCMPPS(Imm(lessOrderedQuiet), bound, x, k)
-		VMOVUPS_Z(x, k, r)
-		return r
-	}
-	VCMPPS(Imm(lessOrderedQuiet), bound, x, r)
-	VANDPS(x, r, r)
-	return r
 }
 
 // rowBlock is bytes of a block of a row, kernel.RowBlock floats.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -17,9 +19,9 @@ import (
 
 // genWinograd emits the transforms of one instruction set.
 func genWinograd(v isa) {
-	formats := v.formats()
+	formats := v.formats
 	if v.size == 64 {
-		formats = append(formats, halfPairs)
+		formats = append(slices.Clone(formats), halfPairs)
 	}
 	for _, f := range formats {
 		const name, doc = "winogradInput", "transforms a board, B^T d B."
@@ -36,7 +38,7 @@ func genWinograd(v isa) {
 		}
 	}
 	fromPoints(v, floats, "winogradOutput", false)
-	for _, s := range v.formats() {
+	for _, s := range v.formats {
 		fromPoints(v, s, "winogradOutputSums", true)
 	}
 	fromWeights(v)

@@ -56,12 +56,9 @@ func (t *transforms) k(name string) reg.VecVirtual {
 	return r
 }
 
-// mulAdd returns x + k*y; a nil x or y is zero.
+// mulAdd returns x + k*y; a nil x is zero.
 func (t *transforms) mulAdd(x reg.VecVirtual, k string, y reg.VecVirtual) reg.VecVirtual {
-	switch {
-	case y == nil:
-		return x
-	case x == nil:
+	if x == nil {
 		return t.v.result(VMULPS, t.k(k), y)
 	}
 	r := t.v.result(VMOVAPS, x)
@@ -69,11 +66,8 @@ func (t *transforms) mulAdd(x reg.VecVirtual, k string, y reg.VecVirtual) reg.Ve
 	return r
 }
 
-// mulSub returns x - k*y; a nil y is zero.
+// mulSub returns x - k*y.
 func (t *transforms) mulSub(x reg.VecVirtual, k string, y reg.VecVirtual) reg.VecVirtual {
-	if y == nil {
-		return x
-	}
 	r := t.v.result(VMOVAPS, x)
 	VFNMADD231PS(t.k(k), y, r)
 	return r
@@ -94,14 +88,8 @@ func (t *transforms) subFrom(x reg.VecVirtual, k string, y Op) { VFNMADD231PS(y,
 // input is B^T d: 6 values of the input, of which d[0] or d[5] may be nil (off
 // the board), to 6 points. emit takes each result at once, to keep few alive.
 func (t *transforms) input(d []reg.VecVirtual, emit func(i int, x reg.VecVirtual)) {
-	value := func(i int) Op {
-		if d[i] == nil {
-			return nil
-		}
-		return d[i]
-	}
 	for pair := range inputPairs {
-		points, x := t.inputPair(pair, value)
+		points, x := t.inputPair(pair, func(i int) Op { return d[i] })
 		emit(points[0], x[0])
 		emit(points[1], x[1])
 	}

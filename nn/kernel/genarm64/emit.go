@@ -87,16 +87,7 @@ func (f *fn) gp() gp {
 	return usableGP[f.numGP-1]
 }
 
-func (f *fn) gps(n int) []gp { return several(n, f.gp) }
-
-// several returns n free registers.
-func several[R any](n int, free func() R) []R {
-	r := make([]R, n)
-	for i := range r {
-		r[i] = free()
-	}
-	return r
-}
+func (f *fn) gps(n int) []gp { return args.Several(n, f.gp) }
 
 // vec returns a free vector register.
 func (f *fn) vec() vec {
@@ -107,7 +98,12 @@ func (f *fn) vec() vec {
 	return f.numVec - 1
 }
 
-func (f *fn) vecs(n int) []vec { return several(n, f.vec) }
+func (f *fn) vecs(n int) []vec { return args.Several(n, f.vec) }
+
+// grid returns so many rows of free registers.
+func (f *fn) grid(rows, width int) [][]vec {
+	return args.Several(rows, func() []vec { return f.vecs(width) })
+}
 
 // ins emits one instruction in Go's syntax.
 func (f *fn) ins(format string, a ...any) {

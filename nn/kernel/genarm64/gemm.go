@@ -41,10 +41,7 @@ func gemm(o *output, mr, np int) {
 		if mr > 4 {
 			t.quads = 2
 		}
-		for range mr {
-			t.acc = append(t.acc, f.vecs(t.quads))
-		}
-		t.x, t.w = f.vecs(mr), f.vecs(8)
+		t.acc, t.x, t.w = f.grid(mr, t.quads), f.vecs(mr), f.vecs(8)
 		t.rows, t.panels = f.gps(mr), f.gps(np)
 		t.xTile, t.y, t.tmp, t.yp = f.field("x"), f.field("y"), f.gp(), f.gp()
 		tiles := f.field("tiles")

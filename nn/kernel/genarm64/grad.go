@@ -18,11 +18,7 @@ func weightGrad(o *output, name, verb string, mr int, add bool) {
 	name = fmt.Sprintf("%s%dx16", name, mr)
 	doc := fmt.Sprintf("%s sums of outer products to blocks of %d rows by 16 columns.", verb, mr)
 	o.kernel(name, "gradArgs", doc, func(f *fn) {
-		var acc [][]vec
-		for range mr {
-			acc = append(acc, f.vecs(panelQuads))
-		}
-		av, bv := f.vecs(2), [][]vec{f.vecs(panelQuads), f.vecs(panelQuads)}
+		acc, av, bv := f.grid(mr, panelQuads), f.vecs(2), f.grid(2, panelQuads)
 		dst, a, blocks := f.field("dst"), f.field("a"), f.field("blocks")
 		aStep, bStep, dstRow := f.field("aStep"), f.field("bStep"), f.field("dstRow")
 		aOuter, bOuter := f.field("aOuter"), f.field("bOuter")

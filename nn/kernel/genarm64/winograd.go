@@ -26,14 +26,11 @@ type planes struct {
 func newPlanes(f *fn, field string) *planes {
 	p := &planes{fn: f, tmp: f.gp()}
 	f.into(p.tmp, field)
-	for i := 1; i < 6; i++ {
-		p.offsets[i] = f.gp()
-		if i > 1 {
-			f.add(p.offsets[i], p.offsets[i-1], p.offsets[1])
-			continue
-		}
-		f.ins("ADD %v<<1, %v, %v", p.tmp, p.tmp, p.offsets[1])
-		f.ins("LSL $1, %v, %v", p.offsets[1], p.offsets[1])
+	copy(p.offsets[1:], f.gps(5))
+	f.ins("ADD %v<<1, %v, %v", p.tmp, p.tmp, p.offsets[1])
+	f.ins("LSL $1, %v, %v", p.offsets[1], p.offsets[1])
+	for i := 2; i < 6; i++ {
+		f.add(p.offsets[i], p.offsets[i-1], p.offsets[1])
 	}
 	return p
 }

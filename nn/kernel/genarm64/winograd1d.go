@@ -38,13 +38,8 @@ func newTransforms(f *fn, tmp gp) *transforms {
 
 // apply emits op d, y, constant.
 func (t *transforms) apply(op string, d, y vec, constant string) {
-	for i, f := range factors {
-		if f.Name == constant {
-			t.lane(op, d, y, t.quads[i/4], i%4)
-			return
-		}
-	}
-	panic("no constant " + constant)
+	i := slices.IndexFunc(factors, func(f args.Factor) bool { return f.Name == constant })
+	t.lane(op, d, y, t.quads[i/4], i%4)
 }
 
 func (t *transforms) add(d vec, k string, y vec) { t.apply("fmla", d, y, k) } // d += k*y

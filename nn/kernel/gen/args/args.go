@@ -218,6 +218,15 @@ func Main(name string, run func(dir string) error) {
 	}
 }
 
+// Several returns n free registers, or rows of them.
+func Several[R any](n int, free func() R) []R {
+	r := make([]R, n)
+	for i := range r {
+		r[i] = free()
+	}
+	return r
+}
+
 // Entry is one assembly function over an argument struct.
 type Entry struct{ Name, Args string }
 
