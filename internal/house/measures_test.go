@@ -19,7 +19,7 @@ import (
 // must rise is a reason to look for another place first.
 const (
 	maxRootEntries   = 21     // folders and files at the root that do not begin with a dot
-	maxLines         = 110370 // of hand-written Go outside tests and test kits
+	maxLines         = 107680 // of hand-written Go outside tests and test kits; that of plugin authors is one, too
 	maxConfigGetters = 0      // calls in run outside run/setup: only setup shall read a configuration
 	maxMethods       = 35     // of a type outside chess, mcts and run/verify
 	maxFields        = 25     // of a struct in run
@@ -79,7 +79,9 @@ func TestMeasures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines += bytes.Count(data, []byte("\n"))
+		if !strings.HasPrefix(path, "plugins/plugintest/") {
+			lines += bytes.Count(data, []byte("\n"))
+		}
 		if strings.HasPrefix(path, "run/") && !strings.HasPrefix(path, "run/setup/") {
 			getters += len(getter.FindAll(data, -1))
 		}

@@ -98,12 +98,13 @@ func TestModelFiles(t *testing.T) {
 	}
 	putNet(t, bad, 3, time.Now().Unix()+10)
 	expect("mended file", "bad", 0)
-	for name, number := range map[string]float32{"nan": float32(math.NaN()), "overflow": math.MaxFloat32} {
+	for i, number := range []float32{float32(math.NaN()), math.MaxFloat32} {
+		name := []string{"nan", "overflow"}[i]
 		net := putNet(t, models+"/other.safetensors", 3, 1)
 		for i := range net.Params {
 			net.Params[i].Data[0] = number
 		}
-		writeNet(t, models+"/"+name+".safetensors", net, time.Now().Unix()+20)
+		writeNet(t, models+"/"+name+".safetensors", net, time.Now().Unix()+20+int64(i))
 		for range 2 {
 			if found, err := finder.find(); err == nil || !strings.Contains(err.Error(), "net "+name) {
 				t.Errorf("%s: %v %v", name, found, err)

@@ -344,7 +344,8 @@ func repeat(b []byte) []byte {
 // renumber appends the last line of a journal as that of the next episode.
 func renumber(b []byte) []byte {
 	l := lines(b)
-	return append(append(b, bytes.Replace(l[3], []byte(`"episode":4`), []byte(`"episode":5`), 1)...), '\n')
+	again, _, _ := bytes.Cut(bytes.Replace(l[3], []byte(`"episode":4`), []byte(`"episode":5`), 1), []byte(`,"sum"`))
+	return append(append(b, again...), "}\n"...) // as an older program wrote it
 }
 
 func dropLine(b []byte) []byte {
