@@ -15,11 +15,16 @@ import (
 )
 
 // OpenLog opens the log of the match, which takes the games in it as done. That of
-// another match (another net, other settings) has its files put aside first.
+// another match (another net, other settings), or one that cannot be read, has its files
+// put aside first.
 func (c *Config) OpenLog(h LogHeader, path string, putAside func(*OtherMatchError) error) (err error) {
 	h.Seed, h.MaxPlies, h.Began = c.Seed, c.MaxPlies, time.Now().UTC()
 	c.Log, c.Done, err = OpenLog(fsx.OS, path, h)
-	if other, ok := errors.AsType[*OtherMatchError](err); ok {
+	other, ok := errors.AsType[*OtherMatchError](err)
+	if corrupt, damaged := errors.AsType[*CorruptError](err); damaged {
+		other, ok = &OtherMatchError{path, []string{corrupt.Error()}}, true
+	}
+	if ok {
 		if err := putAside(other); err != nil {
 			return err
 		}

@@ -199,3 +199,63 @@ func TestLoopScriptNoRatingGames(t *testing.T) {
 	glob(t, dir, "base/matches/*", 0)
 	glob(t, dir, "base/catalogue.json", 1) // the list is made
 }
+
+// A bit that a disk flips in a file that the next cycle does not need stops no loop: it
+// is told of, and the loop goes on.
+func TestLoopGoesOnBesideDamage(t *testing.T) {
+	dir := t.TempDir()
+	loop := func(cycles string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "chessbrain", "run", "r", "--config", "loop.textproto", "--cycles", cycles)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	config := `selfplay { games_per_worker: 8 max_plies: 20 max_plies_material: 2 }
+mcts { simulations: 2 } model { net: "16x1" }
+training { batch_size: 16 samples_per_epoch: 64 bucket { per_new_row: 3 size: 2000 } }
+loop { games_per_cycle: 12 samples_per_cycle: 64 shuffle { min_rows: 50 keep_target_rows: 1000 taper_window_scale: 50 }
+  gatekeeper { games: 2 visits: 2 max_plies: 12 } rating { games: 2 opponents: 1 visits: 2 random: true } retention { shuffles: 1 } }`
+	if err := os.WriteFile(filepath.Join(dir, "loop.textproto"), []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	loop("3")
+	flipped := 0
+	flip := func(pattern string, but int) { // all files but the newest so many
+		t.Helper()
+		files, err := filepath.Glob(filepath.Join(dir, "r", pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, files, err)
+		}
+		for _, path := range files[:max(0, len(files)-but)] {
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data[len(data)/2] ^= 0x10
+			if err := os.WriteFile(path, data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil { // disks that rot leave the time
+				t.Fatal(err)
+			}
+			flipped++
+		}
+	}
+	flip("matches/*.jsonl", 0)
+	flip("models/r-main-s64-*.safetensors", 0)
+	flip("shuffled/*/train.json", 1)
+	flip("train/main/handed.json", 0)
+	flip("train/main/checkpoints/*/manifest.json", 1)
+	flip("metrics/r/metrics.jsonl", 0)
+	if out := loop("4"); flipped < 7 || !strings.Contains(out, "4 cycles done") {
+		t.Errorf("%d files were damaged:\n%s", flipped, out)
+	}
+}

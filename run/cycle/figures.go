@@ -56,8 +56,8 @@ func (l *loop) measure(stage Stage) (figures map[string]float64, net string, err
 	return figures, net, err
 }
 
-// trained returns how far the current checkpoint of the run at root is. A run
-// without one is not trained.
+// trained returns how far the current checkpoint of the run at root is, or the one before
+// it that a trainer takes where that is damaged. A run without one is not trained.
 func trained(root string) (none checkpoint.Manifest, err error) {
 	if _, exists, err := run.ReadRunInfo(root); err != nil || !exists {
 		return none, err
@@ -76,7 +76,11 @@ func trained(root string) (none checkpoint.Manifest, err error) {
 	}
 	m, err := checkpoint.DecodeManifest(data)
 	if err != nil {
-		return none, fmt.Errorf("checkpoint %s: %w", name, err)
+		whole, loadErr := checkpoint.Load(fsx.OS, dir.Checkpoints)
+		if loadErr != nil {
+			return none, fmt.Errorf("checkpoint %s: %w", name, err)
+		}
+		m = whole.Manifest
 	}
 	return *m, nil
 }

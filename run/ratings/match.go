@@ -20,7 +20,8 @@ const (
 	maxPlies     = 450 // of a game, which is then a draw
 )
 
-// match plays a pair's match, or goes on with it.
+// match plays a pair's match, or goes on with it. One whose player cannot be opened, such
+// as a net that a disk damaged, is left out.
 func (r *rater) match(ctx context.Context, p pair) (err error) {
 	a, b := &p[0].log, &p[1].log
 	cfg := arena.Config{Seed: arena.MatchSeed("chessbrain rating", r.seed, a.Name, a.SHA256, b.Name, b.SHA256),
@@ -36,7 +37,8 @@ func (r *rater) match(ctx context.Context, p pair) (err error) {
 	}()
 	for i, o := range p {
 		if cfg.Players[i], err = o.open(); err != nil {
-			return fmt.Errorf("rating match of %s: %w", o.log.Name, err)
+			r.log.Warn("a rating match is left out: one of its players cannot play", "player", o.log.Name, "match", r.path(p), "error", err)
+			return nil
 		}
 	}
 	path := r.path(p)

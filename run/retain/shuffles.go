@@ -49,14 +49,17 @@ func (g *collector) findShuffles() error {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed by its own program since
 		}
-		if err != nil {
-			return fmt.Errorf("old shuffle: %w", err)
+		damaged := err
+		if damaged != nil {
+			s.manifest = new(shuffle.Manifest) // it says nothing
 		}
 		pinned, err := g.pinned(s.path)
 		if err != nil {
 			return err
 		}
 		switch {
+		case damaged != nil:
+			s.held = "it cannot be read: " + damaged.Error()
 		case needed.has(name):
 			s.held = "a trainer is at it, or goes on from there"
 		case pinned:

@@ -55,10 +55,7 @@ func (p *publisher) exportPending(ctx context.Context) error {
 // untrained net is no candidate.
 func (p *publisher) handOver(dir string) error {
 	path := filepath.Join(dir, p.netName())
-	last, err := p.readHanded()
-	if err != nil {
-		return err
-	}
+	last := p.readHanded()
 	now := handed{Version: handedVersion, Path: p.dir.Shorten(path), NetID: p.trainer.Net().ID()}
 	if p.trainer.NumSamples() == 0 || last == now {
 		return nil
@@ -69,7 +66,7 @@ func (p *publisher) handOver(dir string) error {
 	if err := p.removeHandedTemps(dir); err != nil {
 		return err
 	}
-	err = fsx.WriteDir(fsx.OS, path, func(tmp string) error {
+	err := fsx.WriteDir(fsx.OS, path, func(tmp string) error {
 		for _, f := range p.netFiles(p.trainer.SWA()) {
 			if err := fsx.WriteFileFunc(fsx.OS, filepath.Join(tmp, f.Name), f.Write); err != nil {
 				return err
@@ -98,17 +95,19 @@ type handed struct {
 
 const handedVersion = 1
 
-// readHanded returns the note, the zero value where there is none.
-func (p *publisher) readHanded() (h handed, err error) {
+// readHanded returns the note, the zero value where there is none, or where it cannot be
+// read: to hand a net over once more does no harm.
+func (p *publisher) readHanded() (h handed) {
 	path := p.dir.HandedFile()
 	there, err := run.ReadJSON(path, &h)
 	if there && err == nil && h.Version != handedVersion {
 		err = fmt.Errorf("version %d, this build reads %d", h.Version, handedVersion)
 	}
 	if err != nil {
-		return h, fmt.Errorf("note of the net handed over last %s: %w; remove it: the newest net may be handed over once more", path, err)
+		p.log.Warn("the note of the net handed over last cannot be read; the newest net may be handed over once more", "path", path, "error", err)
+		return handed{}
 	}
-	return h, nil
+	return h
 }
 
 // removeHandedTemps removes what this training left half written in dir when it
