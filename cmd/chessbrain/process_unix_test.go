@@ -211,7 +211,7 @@ func TestBrokenTerminal(t *testing.T) {
 	}
 	train := func(run string, stdout io.Writer) (*exec.Cmd, error) {
 		cmd := exec.CommandContext(t.Context(), "chessbrain", "train", run, "--episodes", "3", "--mcts-simulations", "2",
-			"--override-config", "selfplay.max_plies_schedule=8@0")
+			"--max-plies", "8")
 		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, stdout, broken
 		return cmd, cmd.Run()
 	}

@@ -6934,7 +6934,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	" \x01(\v2\x1c.chessbrain.config.v1.ExportR\x06export\x127\n" +
 	"\aplugins\x18\v \x01(\v2\x1d.chessbrain.config.v1.PluginsR\aplugins\x12.\n" +
 	"\x04loop\x18\f \x01(\v2\x1a.chessbrain.config.v1.LoopR\x04loop\x121\n" +
-	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogB\x04\x98\xb5\x18\x04R\x03log\"\xb2\x12\n" +
+	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogB\x04\x98\xb5\x18\x04R\x03log\"\xcf\x12\n" +
 	"\bSelfPlay\x12G\n" +
 	"\bepisodes\x18\x01 \x01(\x03:\x014B(\x8a\xb5\x18\b[1,1e12]\x92\xb5\x18\x18\n" +
 	"\bepisodes\x12\bEPISODES\x18\x02 \x01R\bepisodes\x12\xd0\x02\n" +
@@ -6956,10 +6956,10 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x10exploration_rate\x18\a \x01(\x01:\x030.1B3\x8a\xb5\x18\x05[0,1]\x92\xb5\x18&\n" +
 	"\x10exploration-rate\x12\x10EXPLORATION_RATE\x18\x05R\x0fexplorationRate\x12C\n" +
 	"\vtemperature\x18\b \x01(\v2!.chessbrain.config.v1.TemperatureR\vtemperature\x124\n" +
-	"\x06resign\x18\t \x01(\v2\x1c.chessbrain.config.v1.ResignR\x06resign\x12@\n" +
+	"\x06resign\x18\t \x01(\v2\x1c.chessbrain.config.v1.ResignR\x06resign\x12]\n" +
 	"\tmax_plies\x18\n" +
-	" \x01(\x05:\x03450B\x1e\x8a\xb5\x18\t[2,65535]\x92\xb5\x18\r\n" +
-	"\tmax-plies\x18\x05R\bmaxPlies\x12V\n" +
+	" \x01(\x05:\x03450B;\x8a\xb5\x18\t[2,65535]\x92\xb5\x18*\n" +
+	"\tmax-plies\x18\x05J\x1bselfplay.max_plies_scheduleR\bmaxPlies\x12V\n" +
 	"\x12max_plies_material\x18\x19 \x01(\x05:\x010B%\x8a\xb5\x18\a[0,100]\x92\xb5\x18\x16\n" +
 	"\x12max-plies-material\x18\x05R\x10maxPliesMaterial\x12:\n" +
 	"\bopenings\x18\v \x01(\v2\x1e.chessbrain.config.v1.OpeningsR\bopenings\x12_\n" +
@@ -7066,10 +7066,10 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"SEQUENTIAL\x10\x00\x12\f\n" +
 	"\bSHUFFLED\x10\x01\x12\n" +
 	"\n" +
-	"\x06RANDOM\x10\x02\"\x90\v\n" +
-	"\x04MCTS\x12]\n" +
-	"\vsimulations\x18\x01 \x01(\x05:\x0232B7\x8a\xb5\x18\a[1,1e8]\x92\xb5\x18(\n" +
-	"\x10mcts-simulations\x12\x10MCTS_SIMULATIONS\x18\x06 \x01R\vsimulations\x12:\n" +
+	"\x06RANDOM\x10\x02\"\xaf\v\n" +
+	"\x04MCTS\x12|\n" +
+	"\vsimulations\x18\x01 \x01(\x05:\x0232BV\x8a\xb5\x18\a[1,1e8]\x92\xb5\x18G\n" +
+	"\x10mcts-simulations\x12\x10MCTS_SIMULATIONS\x18\x06 \x01J\x1dselfplay.simulations_scheduleR\vsimulations\x12:\n" +
 	"\bplayouts\x18\x02 \x01(\x05:\x010B\x1b\x8a\xb5\x18\a[0,1e8]\x92\xb5\x18\f\n" +
 	"\bplayouts\x18\x06R\bplayouts\x12E\n" +
 	"\x05cpuct\x18\x03 \x01(\x01:\x031.5B*\x8a\xb5\x18\b(0,1000]\x92\xb5\x18\x1a\n" +

@@ -34,6 +34,27 @@ func parentOf(c *Config, path string) (protoreflect.Message, protoreflect.FieldD
 	return m, fieldNamed(m.Descriptor(), names[len(names)-1])
 }
 
+// clearField makes a field unset.
+func clearField(c *Config, path string) {
+	m, fd := parentOf(c, path)
+	m.Clear(fd)
+}
+
+// says says whether a field is set.
+func says(c *Config, path string) bool {
+	m := c.ProtoReflect()
+	for name := range strings.SplitSeq(path, ".") {
+		fd := fieldNamed(m.Descriptor(), name)
+		if !m.Has(fd) {
+			return false
+		}
+		if fd.Message() != nil && !fd.IsList() {
+			m = m.Get(fd).Message()
+		}
+	}
+	return true
+}
+
 // setField sets a single field from text, as a flag or variable gives it.
 func setField(c *Config, path, text string) error {
 	m, fd := parentOf(c, path)

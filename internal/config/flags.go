@@ -155,8 +155,7 @@ func (f *Flag) apply(c *Config, text string) ([]string, error) {
 		return append(changed, f.said.GetAlso()), errors.Join(setField(c, f.Path, first), setField(c, f.said.GetAlso(), second))
 	}
 	if list := f.said.GetClears(); list != "" {
-		m, fd := parentOf(c, list)
-		m.Clear(fd)
+		clearField(c, list)
 		changed = append(changed, list)
 	}
 	return changed, setField(c, f.Path, text)

@@ -71,3 +71,50 @@ func TestChanged(t *testing.T) {
 		t.Errorf("not what was changed:\n%s", text)
 	}
 }
+
+// A value takes the place of a schedule that a weaker layer gave, and of no other.
+func TestValueReplacesSchedule(t *testing.T) {
+	file := func(text string) *File {
+		f, err := Parse("f", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	const both = `selfplay { simulations_schedule: "8@0" max_plies_schedule: "20@0" max_plies: 30 } mcts { simulations: 5 }`
+	for _, c := range []struct {
+		run, file, flags, overrides string
+		sims, plies                 string // the schedules
+	}{
+		{file: both, sims: "8@0", plies: "20@0"},
+		{file: both, flags: "--mcts-simulations=7 --max-plies=9"},
+		{file: both, flags: "--mcts-simulations=7 --simulations-schedule=9@0", sims: "9@0", plies: "20@0"},
+		{file: both, overrides: "selfplay.max_plies=9", sims: "8@0"},
+		{run: both, file: "mcts { simulations: 7 }", plies: "20@0"},
+		{run: both, file: `selfplay { max_plies: 9 max_plies_schedule: "9@0" }`, sims: "8@0", plies: "9@0"},
+	} {
+		in := Input{Flags: NewFlagSet(TrainGroups...)}
+		if in.OfRun = nil; c.run != "" {
+			in.OfRun = func(*Effective) (*File, error) { return file(c.run), nil }
+		}
+		if c.file != "" {
+			in.File = file(c.file)
+		}
+		for _, word := range strings.Fields(c.flags) {
+			name, value, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+			if err := in.Flags.Lookup(name).Set(value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c.overrides != "" {
+			in.Overrides = []string{c.overrides}
+		}
+		e, err := Resolve(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := e.Config.GetSelfplay(); s.GetSimulationsSchedule() != c.sims || s.GetMaxPliesSchedule() != c.plies {
+			t.Errorf("%+v: schedules %q and %q", c, s.GetSimulationsSchedule(), s.GetMaxPliesSchedule())
+		}
+	}
+}

@@ -218,7 +218,7 @@ type FlagOption struct {
 	Words *string `protobuf:"bytes,7,opt,name=words" json:"words,omitempty"`
 	// The field is a bool, but the flag is always followed by a value, as in --gating 0.
 	Valued *bool `protobuf:"varint,8,opt,name=valued" json:"valued,omitempty"`
-	// List field that the flag empties.
+	// Field that a value of this one empties, where a weaker layer said it: a schedule that the value replaces.
 	Clears *string `protobuf:"bytes,9,opt,name=clears" json:"clears,omitempty"`
 	// Second field: the text is two values, A,B.
 	Also          *string `protobuf:"bytes,10,opt,name=also" json:"also,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -96,8 +97,10 @@ func merge(in Input, of *File) (*Effective, error) {
 		if f == nil {
 			continue
 		}
-		if t := f.Config.GetTraining(); t != nil && t.Lr != nil && e.Config.Training != nil {
-			e.Config.Training.LrRule = nil // a constant rate takes the place of the run's rules
+		for _, flag := range flags() {
+			if list := flag.said.GetClears(); list != "" && says(f.Config, flag.Path) { // in the place of a schedule of the run's
+				clearField(e.Config, list)
+			}
 		}
 		overlay(e.Config.ProtoReflect(), proto.CloneOf(f.Config).ProtoReflect())
 	}
@@ -134,8 +137,7 @@ func LoadRun(path string) (*File, error) {
 // Leave makes f say nothing of those fields.
 func (f *File) Leave(paths ...string) {
 	for _, path := range paths {
-		m, fd := parentOf(f.Config, path)
-		m.Clear(fd)
+		clearField(f.Config, path)
 		maps.DeleteFunc(f.places, func(at string, _ int) bool { return at == path || strings.HasPrefix(at, path+".") })
 	}
 }
@@ -189,10 +191,12 @@ func (e *Effective) applyOutside(in Input) (bad Errors) {
 			set(v, text, fromVariable+v.flag.Env)
 		}
 	}
-	for _, v := range in.Flags.values {
-		if v.set {
-			e.given[v.flag.Name] = true
-			set(v, v.text, "--"+v.flag.Name)
+	for _, clears := range []bool{true, false} { // those that replace a schedule before a flag that gives one
+		for _, v := range in.Flags.values {
+			if v.set && (v.flag.said.GetClears() != "") == clears {
+				e.given[v.flag.Name] = true
+				set(v, v.text, "--"+v.flag.Name)
+			}
 		}
 	}
 	for _, p := range [][2]string{{"amp", "no-amp"}, {"devices", "device"}, {"devices", "producer-device"}} { // contradict each other
@@ -215,6 +219,9 @@ func (e *Effective) override(texts []string) (bad Errors) {
 		case fd.Message() != nil || fd.IsList() || fd.IsMap():
 			err = fmt.Errorf("%s is not a single value; write it in a file for --config", path)
 		default:
+			if i := slices.IndexFunc(flags(), func(f Flag) bool { return f.Path == path && f.said.GetClears() != "" }); i >= 0 {
+				clearField(e.Config, flags()[i].said.GetClears())
+			}
 			err = setField(e.Config, path, value)
 		}
 		if err != nil {
