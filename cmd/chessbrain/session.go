@@ -264,7 +264,11 @@ func (s *session) serveMetrics() (address string, err error) {
 		}
 		token = strings.TrimSpace(string(data))
 	}
-	prom := monitor.NewProm(s.effective.Config.GetName())
+	_, info, err := setup.Layout(s.effective.Config)
+	if err != nil {
+		return "", err
+	}
+	prom := monitor.NewProm(info.Job)
 	server, err := monitor.Serve(monitor.ServerOptions{Addr: m.GetAddr(), Public: m.GetPublic(), Token: token}, prom)
 	if err != nil {
 		return "", s.effective.Errorf("metrics.addr", "use 127.0.0.1:PORT, or --metrics-public with --metrics-token-file", "%v", err)

@@ -87,7 +87,8 @@ way, saves and exits with 5; a second one ends at once. With --source dir, shuff
 what others played.
 
 A run keeps its settings for the next start. Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those
-over --config FILE or --recipe NAME, that over what the run keeps, and that over the defaults.`,
+over --config FILE or --recipe NAME, that over what the run keeps, and that over the defaults. A new run that names
+no net, recipe or file is one of recipe first, on a CPU.`,
 		Example: "  chessbrain train --episodes 200 --producer-workers 8\n  chessbrain train runs/a --recipe speedrun\n\n" +
 			"  chessbrain train --run-dir runs/a --source shuffled --samples-per-epoch 100000 --export-mode main",
 		Args: oneRun,
@@ -128,7 +129,11 @@ func (t *trained) Write(out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
-	_, err = fmt.Fprintf(out, "Report: %s (plots beside it)\n", files[len(files)-1])
+	next := fmt.Sprintf("chessbrain uci %[1]s plays it in a chess GUI, chessbrain ladder %[1]s says how strong it is", t.root)
+	if t.Target > 0 {
+		next += fmt.Sprintf(", chessbrain train %s --episodes N goes on", t.root)
+	}
+	_, err = fmt.Fprintf(out, "Report: %s (plots beside it)\nNext: %s\n", files[len(files)-1], next)
 	return err
 }
 
