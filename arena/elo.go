@@ -36,6 +36,22 @@ type Estimate struct {
 // Error is half of the interval of Elo.
 func (e Estimate) Error() Figure { return (e.High - e.Low) / 2 }
 
+// Of is the estimate for a match of which some pairs have one finished game: score and Elo
+// are those of all games, c, the error stays that of the whole pairs.
+func (e Estimate) Of(c Count) Estimate {
+	n := c.Games()
+	if n == 0 || n == 2*e.Pairs {
+		return e
+	}
+	score := c.Points() / float64(n)
+	all := Figure(elo(score))
+	if shift := all - e.Elo; !math.IsNaN(float64(shift)) && !math.IsInf(float64(shift), 0) {
+		e.Low, e.High = e.Low+shift, e.High+shift
+	}
+	e.Score, e.Elo = Figure(score), all
+	return e
+}
+
 // EloText writes an Elo difference and its error as "+12.3 +- 4.5", with ? for
 // what is infinite or not known.
 func EloText(elo, err Figure) string {

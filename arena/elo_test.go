@@ -126,3 +126,21 @@ func TestEloCoverage(t *testing.T) {
 		t.Errorf("the 95 %% interval holds the truth in %.1f %%", 100*share)
 	}
 }
+
+// A match that ends between the games of a pair has the Elo of the score that stands
+// beside it: 5 of 8 points are +89.
+func TestEstimateOfUnfinishedPairs(t *testing.T) {
+	pairs := Pentanomial{0, 0, 0, 1, 1} // 3.5 of 4
+	whole := EstimateElo(pairs)
+	e := whole.Of(Count{Wins: 5, Losses: 3})
+	if math.Abs(float64(e.Elo)-88.74) > 0.01 || e.Score != 0.625 || math.Abs(float64(e.Error()-whole.Error())) > 1e-9 || e.Low >= e.Elo || e.High <= e.Elo {
+		t.Errorf("%+v", e)
+	}
+	if e := whole.Of(Count{Wins: 3, Draws: 1}); e != whole {
+		t.Errorf("whole pairs: %+v, want %+v", e, whole)
+	}
+	one := EstimateElo(Pentanomial{0, 0, 0, 0, 1}).Of(Count{Wins: 2, Losses: 1}) // its pairs know no Elo
+	if math.Abs(float64(one.Elo)-120.41) > 0.01 || !math.IsInf(float64(one.High), 1) {
+		t.Errorf("%+v", one)
+	}
+}

@@ -30,7 +30,7 @@ type Summary struct {
 	White       Count          `json:"white"`       // of the games in which player 1 had white
 	Black       Count          `json:"black"`       // and black
 	Pentanomial Pentanomial    `json:"pentanomial"` // of the pairs of which both games are finished
-	Estimate    Estimate       `json:"estimate"`    // from these pairs
+	Estimate    Estimate       `json:"estimate"`    // of all games, with the error of these pairs
 	Ends        map[string]int `json:"ends"`        // games by end reason
 	MeanPlies   Figure         `json:"mean_plies"`  // of a game, its opening included; NaN without games
 }
@@ -50,7 +50,7 @@ func Summarise(games []Game) Summary {
 			s.Pentanomial[2+result+games[i-1].Result(0)]++
 		}
 	}
-	s.Estimate = EstimateElo(s.Pentanomial)
+	s.Estimate = EstimateElo(s.Pentanomial).Of(s.Count)
 	s.MeanPlies = Figure(float64(plies) / float64(len(games)))
 	return s
 }

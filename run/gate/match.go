@@ -128,7 +128,7 @@ func (c *contest) decided(p arena.Progress) bool {
 // finished writes a line a game and tells the readers of events.
 func (c *contest) finished(g *arena.Game, p arena.Progress) {
 	color := [2]string{"white", "black"}[g.White] // player 0 is the candidate
-	e := arena.EstimateElo(p.All)
+	e := arena.EstimateElo(p.All).Of(p.Count)
 	c.g.log.Info("game", "number", fmt.Sprintf("%d (%d of %d)", g.Number+1, p.Games(), p.Total), "candidate", color,
 		"result", map[int8]string{1: "1-0", 0: "1/2-1/2", -1: "0-1"}[g.WhiteResult], "end", string(g.End), "plies", len(g.Moves),
 		"score", fmt.Sprintf("+%d =%d -%d", p.Wins, p.Draws, p.Losses), "elo", arena.EloText(e.Elo, e.Error()))

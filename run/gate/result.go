@@ -138,7 +138,7 @@ func plainName(name string) bool {
 
 // estimate fills in the figures that JSON cannot hold when they are infinite.
 func (r *Result) estimate() {
-	e := arena.EstimateElo(r.Pentanomial)
+	e := arena.EstimateElo(r.Pentanomial).Of(r.Count)
 	r.Elo, r.EloError = e.Elo, e.Error()
 }
 
@@ -190,7 +190,7 @@ type Standing struct {
 
 // standing is where the match stands now.
 func (c *contest) standing() *Standing {
-	e := arena.EstimateElo(c.last.All)
+	e := arena.EstimateElo(c.last.All).Of(c.last.Count)
 	return &Standing{Candidate: c.sides[0].name, Baseline: c.sides[1].name, Games: c.last.Games(), Of: c.g.want.Games,
 		Count: c.last.Count, Elo: e.Elo, EloError: e.Error()}
 }
