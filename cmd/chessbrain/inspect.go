@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -80,8 +83,21 @@ func plot(dir run.Dir, output string) (*report.Data, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	status, err := cycle.ReadStatus(context.Background(), dir.Root)
+	if err != nil {
+		return nil, nil, err
+	}
+	if l := status.Loop; l != nil {
+		data.Loop = monitor.Count(l.Cycles, "cycle") + ", " + monitor.Count(l.Games, "game")
+	}
+	for _, r := range status.Ratings {
+		if _, samples, _, ok := run.ParseNetName(r.Name); ok {
+			data.Curves[report.Elo] = append(data.Curves[report.Elo], report.Point{X: float64(samples), Y: r.Elo})
+		}
+	}
+	slices.SortFunc(data.Curves[report.Elo], func(a, b report.Point) int { return cmp.Compare(a.X, b.X) })
 	var placed strings.Builder
-	if r := cycle.NewestLadder(dir); r != nil {
+	if r := status.Ladder; r != nil {
 		placed.WriteString("\n## Ladder\n\n```\n")
 		if err := r.Write(&placed); err != nil {
 			return nil, nil, err

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -11,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/internal/monitor/report"
 	"github.com/chessbrain/chessbrain/run/cycle"
 	"github.com/chessbrain/chessbrain/run/exporting"
 	"github.com/chessbrain/chessbrain/run/gate"
@@ -61,11 +63,16 @@ holds.`,
 				}
 				return err
 			}
-			return perform(c, s, func(ctx context.Context) (*cycle.Summary, error) {
-				return cycle.Run(ctx, cycle.Options{
+			return perform(c, s, func(ctx context.Context) (*reported, error) {
+				done, err := cycle.Run(ctx, cycle.Options{
 					Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
 					Stage: only,
 				})
+				if done == nil {
+					return nil, err
+				}
+				root := s.effective.Config.GetRunDir()
+				return &reported{done, root, fmt.Sprintf(", chessbrain status %s has its page", root), err == nil && stage == ""}, err
 			})
 		},
 	}
@@ -96,7 +103,7 @@ no net, recipe or file is one of recipe first, on a CPU.`,
 			if lockWait < 0 {
 				return usagef("--lock-wait %v: want 0 or more", lockWait)
 			}
-			return perform(c, s, func(ctx context.Context) (*trained, error) {
+			return perform(c, s, func(ctx context.Context) (*reported, error) {
 				done, err := train.Train(ctx, train.Options{
 					Training: setup.TrainingOf(s.effective), Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
 					LockWait: lockWait,
@@ -104,7 +111,11 @@ no net, recipe or file is one of recipe first, on a CPU.`,
 				if done == nil {
 					return nil, err
 				}
-				return &trained{done, s.effective.Config.GetRunDir(), err == nil}, err
+				root, next := s.effective.Config.GetRunDir(), ""
+				if done.Target > 0 {
+					next = fmt.Sprintf(", chessbrain train %s --episodes N goes on", root)
+				}
+				return &reported{done, root, next, err == nil}, err
 			})
 		},
 	}
@@ -113,27 +124,33 @@ no net, recipe or file is one of recipe first, on a CPU.`,
 	return c
 }
 
-// trained is the summary of a training, and its report where all went well.
-type trained struct {
-	*train.Summary
+// reported is the summary of a run, and its report and the next commands where all went
+// well.
+type reported struct {
+	printed
 	root string // of the run
+	next string // besides those of every run
 	well bool
 }
 
 // Write prints the summary, and writes and names the report.
-func (t *trained) Write(out io.Writer) error {
-	if err := t.Summary.Write(out); err != nil || !t.well {
+func (r *reported) Write(out io.Writer) error {
+	if err := r.printed.Write(out); err != nil || !r.well {
 		return err
 	}
-	_, files, err := plot(run.Dir{Root: t.root, Metrics: t.Metrics}, filepath.Join(t.root, reportDir))
+	dir, _, err := setup.OpenDir(r.root)
+	if err != nil {
+		return err
+	}
+	_, files, err := plot(dir, filepath.Join(r.root, reportDir))
+	if errors.Is(err, report.ErrEmpty) || errors.Is(err, fs.ErrNotExist) { // nothing was trained
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
-	next := fmt.Sprintf("chessbrain uci %[1]s plays it in a chess GUI, chessbrain ladder %[1]s says how strong it is", t.root)
-	if t.Target > 0 {
-		next += fmt.Sprintf(", chessbrain train %s --episodes N goes on", t.root)
-	}
-	_, err = fmt.Fprintf(out, "Report: %s (plots beside it)\nNext: %s\n", files[len(files)-1], next)
+	_, err = fmt.Fprintf(out, "Report: %s (plots beside it)\nNext: chessbrain uci %[2]s plays it in a chess GUI, chessbrain ladder %[2]s says how strong it is%[3]s\n",
+		files[len(files)-1], r.root, r.next)
 	return err
 }
 

@@ -207,7 +207,7 @@ func (s *Status) readNets(dir run.Dir) {
 	if matches, _ := gate.Played(dir.Gates()); len(matches) > 0 {
 		n.Gate = matches[0]
 	}
-	s.Ladder = NewestLadder(dir)
+	s.Ladder = newestLadder(dir)
 }
 
 // anyThere says whether one of the paths is there: a run has some of them before a
@@ -219,9 +219,9 @@ func anyThere(paths ...string) bool {
 	})
 }
 
-// NewestLadder returns what the ladder said last of a net of the run, nil where it was
+// newestLadder returns what the ladder said last of a net of the run, nil where it was
 // not asked. An answer that cannot be read is made anew by the next climb.
-func NewestLadder(dir run.Dir) (newest *ladder.Result) {
+func newestLadder(dir run.Dir) (newest *ladder.Result) {
 	paths, _ := filepath.Glob(filepath.Join(run.LadderOf(dir.Root, "*"), run.LadderName)) // the pattern is well-formed
 	var since time.Time
 	for _, path := range paths {

@@ -24,6 +24,7 @@ type Data struct {
 	Job      string
 	Runs     []monitor.Run      // starts and ends, in order
 	Curves   map[string][]Point // by tag of monitor.Scalars; values that are not finite are left out
+	Loop     string             // what a closed loop has done; "" = a training that plays itself
 	Episodes int64
 	Step     int64
 	Samples  int64
@@ -37,6 +38,9 @@ type Data struct {
 	Alarms    []monitor.Alarm
 	Info      monitor.ReplayInfo
 }
+
+// Elo is the tag of the curve of a loop's nets on its own rating list, by samples.
+const Elo = "ratings/elo"
 
 // Read replays a metrics.jsonl.
 func Read(path string) (*Data, error) {

@@ -39,6 +39,7 @@ func figures(d *Data) []figure {
 		}
 	}
 	return []figure{
+		{"elo", "Elo of the nets on the run's own list", "samples trained on", "Elo", []string{Elo}},
 		losses,
 		{"policy", "Policy", "step", "nats", []string{"train/policy_loss", "val/policy_loss", "train/policy_entropy", "train/target_entropy", "train/legal_entropy"}},
 		{"accuracy", "Accuracy", "step", "share of rows", []string{"train/policy_accuracy", "val/policy_accuracy", "train/value_accuracy", "val/value_accuracy"}},

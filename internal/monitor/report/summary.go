@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -18,11 +19,15 @@ func Summary(d *Data) string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	say("# Run %s\n", d.Job)
-	say("%s, %s, %s trained on, %s skipped.", monitor.Count(d.Episodes, "episode"), monitor.Count(d.Step, "step"), monitor.Count(d.Samples, "row"), monitor.Count(d.Skipped, "step"))
+	say("%s, %s, %s trained on, %s skipped.", cmp.Or(d.Loop, monitor.Count(d.Episodes, "episode")), monitor.Count(d.Step, "step"), monitor.Count(d.Samples, "row"), monitor.Count(d.Skipped, "step"))
 	if n := len(d.Runs); n > 0 {
 		first, last := d.Runs[0], d.Runs[n-1]
-		say("Net %s, seed %d, device %s, self-play on %s; from %s to %s, last state: %s.", first.Arch, first.Seed,
-			computing(first.Device, first.Kernels, first.Precision), computing(first.ProducerDevice, "", first.ProducerPrecision), first.Time.Format("2006-01-02 15:04:05"), last.Time.Format("2006-01-02 15:04:05"), last.Phase)
+		players := ""
+		if first.ProducerDevice != "" {
+			players = ", self-play on " + computing(first.ProducerDevice, "", first.ProducerPrecision)
+		}
+		say("Net %s, seed %d, device %s%s; from %s to %s, last state: %s.", first.Arch, first.Seed,
+			computing(first.Device, first.Kernels, first.Precision), players, first.Time.Format("2006-01-02 15:04:05"), last.Time.Format("2006-01-02 15:04:05"), last.Phase)
 	}
 	if g := d.Results.Games(); g > 0 {
 		say("\nGames: White won %d, drawn %d (%.0f %%), Black won %d. They ended by:", d.Results.White, d.Results.Draw, 100*d.Results.DrawShare(), d.Results.Black)
@@ -37,7 +42,7 @@ func Summary(d *Data) string {
 	if d.Info.Unknown > 0 {
 		say("\n%d events of types that this build does not know were left out.", d.Info.Unknown)
 	}
-	if d.Episodes < enoughEpisodes {
+	if d.Loop == "" && d.Episodes < enoughEpisodes {
 		say("\nThis is too short to judge: a run of fewer than %d games shows that the machinery works, not that the net learns.", enoughEpisodes)
 	}
 	return b.String()
@@ -66,6 +71,9 @@ func (d *Data) losses(say func(string, ...any)) {
 		say("\n| on held-out games | %s | step %d (%d positions) | change | in standard errors |\n|---|---|---|---|---|", head, d.LastVal.Step, d.LastVal.Rows)
 		for _, name := range d.LastVal.Losses.Names() {
 			from, to := float64(first.Losses[name]), float64(d.LastVal.Losses[name])
+			if math.IsNaN(from) && math.IsNaN(to) {
+				continue // no row had a target
+			}
 			say("| %s | %.4f | %.4f | %+.4f | %s |", name, from, to, to-from, sigmas(first, d.LastVal, name))
 		}
 		if legal := float64(d.LastVal.LegalEntropy); legal > 0 {
