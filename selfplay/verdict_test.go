@@ -20,7 +20,7 @@ func quietReference(b chess.Board, known map[chess.Board]int) int {
 	var legal chess.MoveList
 	b.GenerateMoves(&legal)
 	if check {
-		best = -matedValue
+		best = -1000 // mated
 	} else if legal.N == 0 {
 		best = 0
 	}

@@ -120,7 +120,7 @@ result    +2 =2 -1, 3.0 points (60.0 %)
 as white  +1 =1 -0
 as black  +1 =1 -1
 pairs     2: 0 points 0, 1/2 0, 1 1, 3/2 0, 2 1
-Elo       +190.8, 95 % interval -67.9 to +Inf, LOS 92.14 %
+Elo       +70.4, 95 % interval -188.3 to +Inf, LOS 92.14 %
 ends      checkmate 3, max-plies 1, stalemate 1
 length    130.0 plies a game
 `

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -30,7 +31,7 @@ func newExam() *cobra.Command {
 		Use:   "exam",
 		Short: "Examine a net: on three-men endings, whose values are known, and against an engine",
 	}
-	c.AddCommand(newExamStarts(), newExamMeasure(), newExamValues())
+	c.AddCommand(newExamStarts(), newExamMeasure(), newExamValues(), newExamHanging())
 	return c
 }
 
@@ -191,17 +192,22 @@ targets and losses can be tried. The net is the run's newest, or --net.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: stoppable(func(c *cobra.Command, args []string) error { return o.run(c, runArg(args)) }),
 	}
+	o.bind(c, 2000, 5000)
+	c.Flags().Float64Var(&o.theta, "theta", 0.8, "of the short-term target that is shown")
+	return c
+}
+
+// bind registers what both exams on positions of a run's games have.
+func (o *valuesOptions) bind(c *cobra.Command, positions, nodes int) {
 	f := c.Flags()
 	f.StringVar(&o.net, "net", "", tools.NetForms)
 	f.StringVar(&o.engine, "engine", "stockfish", "UCI engine that judges")
-	f.IntVar(&o.positions, "positions", 2000, "positions to draw")
-	f.IntVar(&o.nodes, "nodes", 5000, "nodes of the engine for each")
-	f.Float64Var(&o.theta, "theta", 0.8, "of the short-term target that is shown")
+	f.IntVar(&o.positions, "positions", positions, "positions to draw")
+	f.IntVar(&o.nodes, "nodes", nodes, "nodes of the engine for each")
 	f.Uint64Var(&o.seed, "seed", 1, "of the draw")
 	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "processes of the engine")
 	bindJSON(c, "one JSON object")
 	bindPlayDevice(c, &o.device, "auto", &o.precision)
-	return c
 }
 
 // valuesReport is what exam values prints.
@@ -225,25 +231,31 @@ func (r *valuesReport) Write(out io.Writer) error {
 	return w.Flush()
 }
 
+// open checks the options, and finds the net and the engine.
+func (o *valuesOptions) open(c *cobra.Command, root string) (device *config.Config, net *tools.Net, engine string, err error) {
+	err = cmp.Or(between("positions", o.positions, 10, 1e6), between("nodes", o.nodes, 1, 1e9), between("workers", o.workers, 1, 1024))
+	if err == nil {
+		device, err = playDevice(c, o.device, o.precision)
+	}
+	if err == nil {
+		net, err = openNet(cmp.Or(o.net, root))
+	}
+	if err == nil {
+		if engine, err = uci.FindEngine(o.engine); err != nil {
+			err = usagef("--engine: %w", err)
+		}
+	}
+	return device, net, engine, err
+}
+
 // run draws the positions and holds the values against the engine's.
 func (o *valuesOptions) run(c *cobra.Command, root string) error {
-	if err := cmp.Or(between("positions", o.positions, 10, 1e6), between("nodes", o.nodes, 1, 1e9), between("workers", o.workers, 1, 1024)); err != nil {
-		return err
-	}
 	if !(o.theta >= 0 && o.theta <= 1) {
 		return usagef("--theta %v: want 0 to 1", o.theta)
 	}
-	device, err := playDevice(c, o.device, o.precision)
+	device, net, engine, err := o.open(c, root)
 	if err != nil {
 		return err
-	}
-	net, err := openNet(cmp.Or(o.net, root))
-	if err != nil {
-		return err
-	}
-	engine, err := uci.FindEngine(o.engine)
-	if err != nil {
-		return usagef("--engine: %w", err)
 	}
 	ctx := c.Context()
 	drawn, err := setup.DrawPositions(ctx, root, o.positions, o.seed)
@@ -270,9 +282,13 @@ func (o *valuesOptions) run(c *cobra.Command, root string) error {
 		positions[i] = uci.Position{Start: *line.At(0), Moves: line.Moves(nil)}
 		material[i] = float64(line.Board().MaterialBalance())
 	}
-	scores, err := exam.Judge(ctx, engine, positions, int64(o.nodes), o.workers)
+	answers, err := exam.Judge(ctx, engine, positions, int64(o.nodes), o.workers)
 	if err != nil {
 		return err
+	}
+	scores := make([]float64, len(answers))
+	for i := range answers {
+		scores[i] = exam.ExpectedScore(&answers[i])
 	}
 	r := &valuesReport{Run: root, Net: net.Name, NetID: net.ID(), Positions: len(drawn), Nodes: o.nodes, Seed: o.seed,
 		Correlations: []exam.Correlation{exam.Correlate(net.Name, values, scores), exam.Correlate("material on the board", material, scores)}}
@@ -288,6 +304,109 @@ func (o *valuesOptions) run(c *cobra.Command, root string) error {
 			target[i] = float64(rows.Targets[i][t.target].Q)
 		}
 		r.Correlations = append(r.Correlations, exam.Correlate(t.name, target, scores))
+	}
+	return answer(c, r)
+}
+
+func newExamHanging() *cobra.Command {
+	var o valuesOptions
+	var visits int
+	c := &cobra.Command{
+		Use:   "hanging [RUN]",
+		Short: "Count how often a net takes a piece that is free",
+		Long: `Draws positions from the games of a run in which one piece, a minor one or more, can be
+taken for nothing and an engine takes it, and prints in how many of them the net does.
+The net is the run's newest, or --net; it searches as it was trained.`,
+		Example: "  chessbrain exam hanging runs/a\n  chessbrain exam hanging runs/a --net builtin --visits 400",
+		Args:    cobra.MaximumNArgs(1),
+		RunE:    stoppable(func(c *cobra.Command, args []string) error { return o.hanging(c, runArg(args), visits) }),
+	}
+	o.bind(c, 500, 10_000)
+	c.Flags().IntVar(&visits, "visits", 100, "visits of each search")
+	return c
+}
+
+// hangingReport is what exam hanging prints.
+type hangingReport struct {
+	Run    string `json:"run"`
+	Net    string `json:"net"`
+	NetID  string `json:"net_id"`
+	Visits int    `json:"visits"`
+	Nodes  int    `json:"nodes"`
+	Seed   uint64 `json:"seed"`
+	exam.Count
+}
+
+// Write prints the share and its 95 % interval.
+func (r *hangingReport) Write(out io.Writer) error {
+	low, high := r.Interval()
+	_, err := fmt.Fprintf(out, "%s with %d visits takes the free piece in %d of %d positions of %s: %.1f %% (%.1f to %.1f)\n",
+		r.Net, r.Visits, r.Right, r.Asked, r.Run, 100*float64(r.Right)/float64(r.Asked), 100*low, 100*high)
+	return err
+}
+
+// drawnFor is how many positions are drawn for each that is asked for: one in some forty
+// has a free piece.
+const drawnFor = 100
+
+// hanging finds the positions and has the net search them.
+func (o *valuesOptions) hanging(c *cobra.Command, root string, visits int) error {
+	if err := between("visits", visits, 1, 1e6); err != nil {
+		return err
+	}
+	device, net, engine, err := o.open(c, root)
+	if err != nil {
+		return err
+	}
+	ctx := c.Context()
+	drawn, err := setup.DrawPositions(ctx, root, drawnFor*o.positions, o.seed)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	rand.New(rand.NewPCG(o.seed, 1)).Shuffle(len(drawn), func(i, k int) { drawn[i], drawn[k] = drawn[k], drawn[i] })
+	all, err := linesOf(drawn)
+	if err != nil {
+		return err
+	}
+	var lines []*chess.History
+	var squares []chess.Square
+	var positions []uci.Position
+	for _, line := range all {
+		if len(lines) == 2*o.positions {
+			break // the engine takes most of them
+		}
+		if at, ok := exam.FreePiece(line.Board()); ok && line.Terminal(1) == chess.NotOver {
+			lines, squares = append(lines, line), append(squares, at)
+			positions = append(positions, uci.Position{Start: *line.At(0), Moves: line.Moves(nil)})
+		}
+	}
+	answers, err := exam.Judge(ctx, engine, positions, int64(o.nodes), o.workers)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for i := range answers {
+		if n < o.positions && answers[i].Move.To() == squares[i] {
+			lines[n], squares[n] = lines[i], squares[i]
+			n++
+		}
+	}
+	if n == 0 {
+		return fmt.Errorf("no free piece in %d positions of %s: play more games", len(drawn), root)
+	}
+	player, err := readyNet(device, net)
+	if err != nil {
+		return err
+	}
+	defer closeAfter(&err, player)
+	search := player.Search()
+	search.Simulations = visits
+	r := &hangingReport{Run: root, Net: net.Name, NetID: net.ID(), Visits: visits, Nodes: o.nodes, Seed: o.seed}
+	if r.Count, err = exam.Takes(ctx, player.NewEvaluator(exam.MaxBatch), search, lines[:n], squares[:n], o.seed); err != nil {
+		return err
 	}
 	return answer(c, r)
 }

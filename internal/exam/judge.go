@@ -13,11 +13,9 @@ import (
 )
 
 // Judge asks an engine about positions, with so many nodes for each, in so many
-// processes. It returns the expected score less that of the opponent, in [-1,1], for
-// the side to move: W-L of the win, draw and loss that the engine says (UCI_ShowWDL),
-// or what its centipawns come to.
-func Judge(ctx context.Context, engine string, positions []uci.Position, nodes int64, workers int) ([]float64, error) {
-	scores := make([]float64, len(positions))
+// processes. It says a move and a score of each.
+func Judge(ctx context.Context, engine string, positions []uci.Position, nodes int64, workers int) ([]uci.Answer, error) {
+	answers := make([]uci.Answer, len(positions))
 	var next atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
 	for range min(workers, len(positions)) {
@@ -41,16 +39,18 @@ func Judge(ctx context.Context, engine string, positions []uci.Position, nodes i
 				if !a.Scored {
 					return fmt.Errorf("%s says no score of %s", engine, positions[i].Start.FEN())
 				}
-				scores[i] = expectedScore(&a)
+				answers[i] = a
 			}
 			return nil
 		})
 	}
-	return scores, group.Wait()
+	return answers, group.Wait()
 }
 
-// expectedScore is W-L of an answer.
-func expectedScore(a *uci.Answer) float64 {
+// ExpectedScore is the expected score less that of the opponent, in [-1,1], for the side
+// to move: W-L of the win, draw and loss that the engine says (UCI_ShowWDL), or what its
+// centipawns come to.
+func ExpectedScore(a *uci.Answer) float64 {
 	if a.WDL != [3]int{} {
 		return float64(a.WDL[0]-a.WDL[2]) / 1000
 	}

@@ -46,7 +46,7 @@ func TestExpectedScore(t *testing.T) {
 		0:    {Scored: true},
 		-0.5: {Scored: true, Score: -191},
 	} {
-		if got := expectedScore(&a); math.Abs(got-want) > 1e-3 {
+		if got := ExpectedScore(&a); math.Abs(got-want) > 1e-3 {
 			t.Errorf("%+v: %v, want %v", a, got, want)
 		}
 	}
@@ -66,7 +66,11 @@ func TestJudge(t *testing.T) {
 		}
 		positions = append(positions, uci.Position{Start: b})
 	}
-	got, err := Judge(t.Context(), path, positions, 1000, 2)
+	answers, err := Judge(t.Context(), path, positions, 1000, 2)
+	var got []float64
+	for i := range answers {
+		got = append(got, ExpectedScore(&answers[i]))
+	}
 	if err != nil || got[0] < 0.9 || got[1] > -0.9 || math.Abs(got[2]) > 0.5 {
 		t.Errorf("%v, %v", got, err)
 	}

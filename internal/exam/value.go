@@ -3,6 +3,7 @@ package exam
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -14,6 +15,14 @@ import (
 type Count struct {
 	Right int `json:"right"`
 	Asked int `json:"asked"`
+}
+
+// Interval is the 95 % interval of the share that was right (Wilson's).
+func (c *Count) Interval() (low, high float64) {
+	const z = 1.96
+	n, share := float64(c.Asked), float64(c.Right)/float64(c.Asked)
+	middle, half := share+z*z/(2*n), z*math.Sqrt(share*(1-share)/n+z*z/(4*n*n))
+	return (middle - half) / (1 + z*z/n), (middle + half) / (1 + z*z/n)
 }
 
 func (c *Count) add(right bool) {

@@ -1,0 +1,57 @@
+package exam
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/mcts"
+)
+
+// FreePiece returns where the opponent has a piece, no pawn, that the side to move can
+// take and is a minor piece or more up by when the captures that pay have been made, as
+// moves name squares; ok is false where there is none, or more than one.
+func FreePiece(b *chess.Board) (at chess.Square, ok bool) {
+	const minor, most = 3, 100 // pawns
+	var legal chess.MoveList
+	b.GenerateMoves(&legal)
+	balance := b.MaterialBalance()
+	for _, m := range legal.Slice() {
+		if m.Promotion() != chess.NoPiece || b.Gain(m) < minor || ok && m.To() == at {
+			continue
+		}
+		child := *b
+		child.Make(m)
+		if -child.QuietBalance(-most, most)-balance < minor {
+			continue
+		}
+		if ok {
+			return 0, false
+		}
+		at, ok = m.To(), true
+	}
+	return at, ok
+}
+
+// Takes lets a net search from the end of each line and counts how often its move goes to
+// the square of that line. A search is one game's, so the net sees batches.
+func Takes(ctx context.Context, net mcts.Evaluator, search mcts.Config, lines []*chess.History, at []chess.Square, seed uint64) (c Count, err error) {
+	batch := encoding.NewBatch(MaxBatch)
+	for first := 0; first < len(lines); first += MaxBatch {
+		var games []*attack
+		for i := first; i < min(first+MaxBatch, len(lines)); i++ {
+			a := &attack{line: lines[i], search: mcts.New(&search, nil), rng: rand.New(rand.NewPCG(seed, uint64(i)))}
+			a.search.Reset(a.line)
+			games = append(games, a)
+		}
+		if err := think(ctx, net, batch, games); err != nil {
+			return c, err
+		}
+		for i, a := range games {
+			root := a.search.Root()
+			c.add(root.Moves[root.Best].Move.To() == at[first+i])
+		}
+	}
+	return c, nil
+}
