@@ -146,11 +146,14 @@ func (r *reported) Write(out io.Writer) error {
 	if errors.Is(err, report.ErrEmpty) || errors.Is(err, fs.ErrNotExist) { // nothing was trained
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("write report: %w", err)
+	var where string
+	if err != nil { // the run is done all the same
+		where = "none: " + err.Error()
+	} else {
+		where = files[len(files)-1] + " (plots beside it)"
 	}
-	_, err = fmt.Fprintf(out, "Report: %s (plots beside it)\nNext: chessbrain uci %[2]s plays it in a chess GUI, chessbrain ladder %[2]s says how strong it is%[3]s\n",
-		files[len(files)-1], r.root, r.next)
+	_, err = fmt.Fprintf(out, "Report: %[1]s\nNext: chessbrain uci %[2]s plays it in a chess GUI, chessbrain ladder %[2]s says how strong it is%[3]s\n",
+		where, r.root, r.next)
 	return err
 }
 
