@@ -18,6 +18,9 @@ func liveHeap() int64 {
 // process. A run of this size has two trainers (its own, and the untrained net's of
 // the summary) of 5 MB each, so three runs that kept theirs would keep 28 MB.
 func TestRunsLeaveNoMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("memory, not order")
+	}
 	const size = "--batch-size=128 --episodes=2"
 	train(t, t.TempDir(), size) // what is kept once: tables, pools
 	before := liveHeap()

@@ -25,6 +25,9 @@ const oldNet = "f743fa1bb6f52b41651a3e46b78e1d46eb14ae75ffb20a9b18c21f1dc2eda519
 // whatever is changed: its games, its checkpoint with averaged weights and
 // the state of a sampler, its journal and its configuration are read as they are.
 func TestOldRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one training, its figures bit by bit")
+	}
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the older program ran on amd64; elsewhere Go may fuse a product and a sum, which rounds otherwise")
 	}
