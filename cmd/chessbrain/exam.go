@@ -269,9 +269,11 @@ func (o *valuesOptions) run(c *cobra.Command, root string) error {
 	if err != nil {
 		return err
 	}
-	lines, err := linesOf(drawn)
-	if err != nil {
-		return err
+	lines := make([]*chess.History, len(drawn))
+	for i, p := range drawn {
+		if lines[i], err = lineOf(p); err != nil {
+			return err
+		}
 	}
 	values, err := netValues(ctx, device, net, lines)
 	if err != nil {
@@ -345,12 +347,12 @@ func (r *hangingReport) Write(out io.Writer) error {
 	return err
 }
 
-// drawnFor is how many positions are drawn for each that is asked for: one in some forty
-// has a free piece.
-const drawnFor = 100
+// drawnFor is how many positions are drawn for each that is asked for: in games of
+// beginners one in four has a free piece, in better ones fewer do.
+const drawnFor = 40
 
 // hanging finds the positions and has the net search them.
-func (o *valuesOptions) hanging(c *cobra.Command, root string, visits int) error {
+func (o *valuesOptions) hanging(c *cobra.Command, root string, visits int) (err error) {
 	if err := between("visits", visits, 1, 1e6); err != nil {
 		return err
 	}
@@ -367,16 +369,16 @@ func (o *valuesOptions) hanging(c *cobra.Command, root string, visits int) error
 		return usageError{err}
 	}
 	rand.New(rand.NewPCG(o.seed, 1)).Shuffle(len(drawn), func(i, k int) { drawn[i], drawn[k] = drawn[k], drawn[i] })
-	all, err := linesOf(drawn)
-	if err != nil {
-		return err
-	}
 	var lines []*chess.History
 	var squares []chess.Square
 	var positions []uci.Position
-	for _, line := range all {
+	for _, p := range drawn {
 		if len(lines) == 2*o.positions {
 			break // the engine takes most of them
+		}
+		line, err := lineOf(p)
+		if err != nil {
+			return err
 		}
 		if at, ok := exam.FreePiece(line.Board()); ok && line.Terminal(1) == chess.NotOver {
 			lines, squares = append(lines, line), append(squares, at)
@@ -411,20 +413,17 @@ func (o *valuesOptions) hanging(c *cobra.Command, root string, visits int) error
 	return answer(c, r)
 }
 
-// linesOf plays each game up to its drawn position.
-func linesOf(drawn []setup.Position) ([]*chess.History, error) {
-	lines := make([]*chess.History, len(drawn))
-	for i, p := range drawn {
-		start, err := p.Game.StartBoard()
-		if err != nil {
-			return nil, err
-		}
-		lines[i] = chess.NewHistory(start)
-		for k := range p.Ply {
-			lines[i].Push(p.Game.Plies[k].Move)
-		}
+// lineOf plays a game up to its drawn position.
+func lineOf(p setup.Position) (*chess.History, error) {
+	start, err := p.Game.StartBoard()
+	if err != nil {
+		return nil, err
 	}
-	return lines, nil
+	line := chess.NewHistory(start)
+	for k := range p.Ply {
+		line.Push(p.Game.Plies[k].Move)
+	}
+	return line, nil
 }
 
 // netValues asks a net for W-L at the end of each line.

@@ -146,10 +146,8 @@ func (r *reported) Write(out io.Writer) error {
 	if errors.Is(err, report.ErrEmpty) || errors.Is(err, fs.ErrNotExist) { // nothing was trained
 		return nil
 	}
-	var where string
-	if err != nil { // the run is done all the same
-		where = "none: " + err.Error()
-	} else {
+	where := fmt.Sprintf("none: %v", err) // the run is done all the same
+	if err == nil {
 		where = files[len(files)-1] + " (plots beside it)"
 	}
 	_, err = fmt.Fprintf(out, "Report: %[1]s\nNext: chessbrain uci %[2]s plays it in a chess GUI, chessbrain ladder %[2]s says how strong it is%[3]s\n",

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 )
@@ -58,13 +59,17 @@ type Space struct {
 }
 
 // ReadFile returns the whole content of a file.
-func ReadFile(fsys FS, name string) ([]byte, error) {
+func ReadFile(fsys FS, name string) ([]byte, error) { return ReadUpTo(fsys, name, math.MaxInt64-1) }
+
+// ReadUpTo is ReadFile for a file of at most so many bytes; one byte more says that it
+// has more.
+func ReadUpTo(fsys FS, name string, most int64) ([]byte, error) {
 	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(f)
+	return io.ReadAll(io.LimitReader(f, most+1))
 }
 
 // HashFile returns the SHA-256 of a file, hexadecimal, and its size.

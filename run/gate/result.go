@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -72,7 +71,7 @@ type File struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// maxResult bounds the file, in bytes.
+// maxResult bounds what is read of the file, in bytes.
 const maxResult = 1 << 20
 
 // ReadResult reads the decision in the directory of a match. fs.ErrNotExist says
@@ -80,7 +79,7 @@ const maxResult = 1 << 20
 // *checkpoint.CorruptError.
 func ReadResult(dir string) (*Result, error) {
 	path := filepath.Join(dir, ResultName)
-	data, err := os.ReadFile(path)
+	data, err := fsx.ReadUpTo(fsx.OS, path, maxResult)
 	if err != nil {
 		return nil, fmt.Errorf("read result: %w", err)
 	}

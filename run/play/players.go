@@ -20,8 +20,8 @@ type Players struct {
 }
 
 // StartPlayers starts number workers, which go on with the unfinished games in
-// equal shares. worker has tickets and sink; each worker gets its own view of
-// nets.
+// equal shares. worker has tickets, for which they wait where these are a Lead, and
+// sink; each worker gets its own view of nets.
 func StartPlayers(ctx context.Context, nets *Nets, worker selfplay.WorkerConfig, number int, unfinished []selfplay.Unfinished) (*Players, error) {
 	shares := make([][]selfplay.Unfinished, number)
 	for i, g := range unfinished {
@@ -37,11 +37,14 @@ func StartPlayers(ctx context.Context, nets *Nets, worker selfplay.WorkerConfig,
 		p.workers = append(p.workers, w)
 	}
 	group, ctx := errgroup.WithContext(ctx)
+	again := func(context.Context) bool { return false } // a worker that was refused has ended
+	if lead, ok := worker.Tickets.(*Lead); ok {
+		again = lead.wait
+	}
 	for _, w := range p.workers {
 		group.Go(func() error {
 			for {
-				err := w.Run(ctx)
-				if lead, ok := worker.Tickets.(*Lead); err != nil || !ok || !lead.wait(ctx) {
+				if err := w.Run(ctx); err != nil || !again(ctx) {
 					return err
 				}
 			}

@@ -26,10 +26,10 @@ type players struct {
 	took      time.Duration // to hand it over
 }
 
-// publishShare is the least time between two nets of players that play beside the trainer,
+// publishPause is the least time between two nets of players that play beside the trainer,
 // in multiples of what the last one took. A small net is trained on a hundred games a
 // second: to pack and to name the weights after each of them would take as long as to train.
-const publishShare = 50
+const publishPause = 50
 
 // leadShare of a run's games, one in so many, may be ahead of the trainer: begun by a net
 // that has not learnt from the games before them.
@@ -74,7 +74,7 @@ func (p *players) open() (Games, error) {
 // refresh hands the newest weights to the players after a game's steps, to players beside
 // the trainer not each time.
 func (p *players) refresh() error {
-	if p.cfg.Episodes.Workers > 0 && time.Since(p.published) < publishShare*p.took {
+	if p.cfg.Episodes.Workers > 0 && time.Since(p.published) < publishPause*p.took {
 		return nil
 	}
 	return p.publish()

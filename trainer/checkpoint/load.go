@@ -128,7 +128,7 @@ const missing = "the file is missing"
 
 func readManifest(fsys fsx.FS, path string) (*Manifest, error) {
 	name := filepath.Join(path, manifestFile)
-	data, err := fsx.ReadFile(fsys, name)
+	data, err := fsx.ReadUpTo(fsys, name, maxManifestBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &CorruptError{Path: name, Reason: missing}
 	}

@@ -39,6 +39,9 @@ func newTransforms(f *fn, tmp gp) *transforms {
 // apply emits op d, y, constant.
 func (t *transforms) apply(op string, d, y vec, constant string) {
 	i := slices.IndexFunc(factors, func(f args.Factor) bool { return f.Name == constant })
+	if i < 0 {
+		panic("no constant " + constant)
+	}
 	t.lane(op, d, y, t.quads[i/4], i%4)
 }
 
