@@ -102,7 +102,7 @@ func compare(t *testing.T, b *encoding.Batch, i int, want *reference.Output, tol
 // with any size of evaluator.
 func TestBatchIndependence(t *testing.T) {
 	const numPositions = 70 // more than a chunk; no multiple of a group
-	evaluators, batches := []int{1, 5, 64, 300}, []int{2, 9, 17, numPositions}
+	evaluators, batches := []int{5, 64, 300}, []int{9, numPositions}
 	if testing.Short() { // an emulated arm64 takes a minute for all
 		evaluators, batches = []int{64}, []int{9, numPositions}
 	}
