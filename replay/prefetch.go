@@ -26,7 +26,8 @@ type Cursor interface {
 // It is exact: Next returns the rows that the source itself would have returned
 // at that moment, and the section holds the position after the rows that were
 // consumed, not those prepared. Batches prepared before the window changed are
-// thrown away and drawn again.
+// thrown away and drawn again. Where each batch has a window of its own, as with one
+// step after each game, nothing is prepared: it would all be thrown away.
 type Prefetcher struct {
 	src   Cursor
 	depth int
@@ -36,6 +37,9 @@ type Prefetcher struct {
 	run      *prefetchRun // nil while nothing is prepared
 	closed   bool
 	redrawn  uint64 // prepared batches thrown away, for tests
+
+	version        uint64 // of the window at the last Next
+	before, served int    // batches of the window before that one, and of that one
 
 	peeked *prefetched // taken from the run by Peek, and not by the consumer; nil = none
 	ticket uint64      // of peeked
@@ -61,7 +65,7 @@ type prefetched struct {
 // Prefetch returns src with up to depth (at least 1) batches prepared in
 // advance. src must not be used by anyone else until Close.
 func Prefetch(src Cursor, depth int) *Prefetcher {
-	p := &Prefetcher{src: src, depth: max(1, depth)}
+	p := &Prefetcher{src: src, depth: max(1, depth), served: 2}
 	p.state, p.stateErr = saveState(src)
 	return p
 }
@@ -82,6 +86,13 @@ func (p *Prefetcher) Next(ctx context.Context, b *encoding.TrainBatch) error {
 		if err := p.rewind(); err != nil {
 			return err
 		}
+	}
+	if v := p.src.Version(); v != p.version {
+		p.version, p.before, p.served = v, p.served, 0
+	}
+	p.served++
+	if p.run == nil && max(p.before, p.served) < 2 {
+		return p.draw(ctx, b)
 	}
 	if p.run == nil {
 		p.start(len(b.Masks))
@@ -157,17 +168,26 @@ func (p *Prefetcher) redraw(ctx context.Context, b *encoding.TrainBatch) error {
 	if err := p.rewind(); err != nil {
 		return err
 	}
+	if err := p.draw(ctx, b); err != nil {
+		return err
+	}
+	if max(p.before, p.served) > 1 {
+		p.start(rows)
+	}
+	return nil
+}
+
+// draw fills b from the source, which is where the consumer is.
+func (p *Prefetcher) draw(ctx context.Context, b *encoding.TrainBatch) error {
 	if err := p.src.Next(ctx, b); err != nil {
 		b.Reset()
 		return cmp.Or(loadState(p.src, p.state), err)
 	}
 	state, err := saveState(p.src)
-	if err != nil {
-		return err
+	if err == nil {
+		p.state = state
 	}
-	p.state = state
-	p.start(rows)
-	return nil
+	return err
 }
 
 // start begins to prepare batches from the source's position.

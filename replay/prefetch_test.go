@@ -81,6 +81,31 @@ func TestPrefetchExact(t *testing.T) {
 	p.Close()
 }
 
+// TestPrefetchNothingInVain: where every batch has a window of its own nothing is
+// prepared, and where one window is for several, all but the first are.
+func TestPrefetchNothingInVain(t *testing.T) {
+	w := testWindow(4, 15)
+	p := Prefetch(testSource(w), 2)
+	defer p.Close()
+	for i := range uint64(5) {
+		draw(t, p, 1)
+		w.Add(testGame(100+i, 15))
+		if prepares := p.run != nil; prepares != (i == 0) {
+			t.Errorf("batch %d: prepares the next: %v", i, prepares)
+		}
+	}
+	draw(t, p, 1)
+	draw(t, p, 1)
+	if p.run == nil {
+		t.Error("the second batch of one window: the next is not prepared")
+	}
+	w.Add(testGame(200, 15))
+	draw(t, p, 1)
+	if p.run == nil {
+		t.Error("after a window with two batches: the second of the next one is not prepared")
+	}
+}
+
 // TestPrefetchErrors: an error comes through, the position stays, and the next
 // call tries again.
 func TestPrefetchErrors(t *testing.T) {
