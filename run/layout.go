@@ -90,6 +90,9 @@ func (d Dir) Shuffled() string { return filepath.Join(d.Root, "shuffled") }
 // Selfplay is the directory of all nets' games.
 func (d Dir) Selfplay() string { return cmp.Or(d.Games, filepath.Join(d.Root, "selfplay")) }
 
+// Imported is the directory of the games that were PGN, for a training on a data set.
+func (d Dir) Imported() string { return filepath.Join(d.Root, "imported") }
+
 // NetPath puts a path of export.path below the run, unless it is absolute.
 func (d Dir) NetPath(path string) string {
 	if path = filepath.FromSlash(path); filepath.IsAbs(path) {

@@ -90,13 +90,14 @@ func newTrain() *cobra.Command {
 		Short: "Play against itself and learn from the games",
 		Long: `Plays games of the net against itself and trains it on them, episode after episode, into the run directory.
 The same command goes on where the last one ended; --episodes is a total. The first Ctrl-C finishes the step under
-way, saves and exits with 5; a second one ends at once. With --source dir, shuffled or loader it only trains, on
-what others played.
+way, saves and exits with 5; a second one ends at once. With --data it only trains, on the games of a PGN file, a
+.tar of Leela's or a directory; with --source dir, shuffled or loader on what others are playing.
 
 A run keeps its settings for the next start. Flags win over environment variables (EPISODES, BATCH_SIZE, ...), those
 over --config FILE or --recipe NAME, that over what the run keeps, and that over the defaults. A new run that names
 no net, recipe or file is one of recipe first, on a CPU.`,
-		Example: "  chessbrain train --episodes 200 --producer-workers 8\n  chessbrain train runs/a --recipe speedrun\n\n" +
+		Example: "  chessbrain train --episodes 200 --producer-workers 8\n  chessbrain train runs/a --recipe speedrun\n" +
+			"  chessbrain train runs/b --data games.pgn --epochs 2\n\n" +
 			"  chessbrain train --run-dir runs/a --source shuffled --samples-per-epoch 100000 --export-mode main",
 		Args: oneRun,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -112,8 +113,11 @@ no net, recipe or file is one of recipe first, on a CPU.`,
 					return nil, err
 				}
 				root, next := s.effective.Config.GetRunDir(), ""
-				if done.Target > 0 {
+				switch {
+				case done.Target > 0:
 					next = fmt.Sprintf(", chessbrain train %s --episodes N goes on", root)
+				case s.effective.Config.GetTraining().GetData() != "":
+					next = fmt.Sprintf(", chessbrain train %s --epochs N goes on", root)
 				}
 				return &reported{done, root, next, err == nil}, err
 			})

@@ -5281,6 +5281,11 @@ type Training struct {
 	// With source DIR: directory that is watched for game files; empty = selfplay/ of the run directory. With SHUFFLED: that of the
 	// shuffles; empty = shuffled/ of the run directory.
 	SourceDir *string `protobuf:"bytes,2,opt,name=source_dir,json=sourceDir" json:"source_dir,omitempty"`
+	// Games that are all there, in the place of source and data_loader: a PGN file, a .tar of Leela's, or a directory of these,
+	// of Leela's chunks or of game files. Their share validation.share is never trained on.
+	Data *string `protobuf:"bytes,40,opt,name=data" json:"data,omitempty"`
+	// With data: how often each position is trained on, before the training ends.
+	Epochs *int32 `protobuf:"varint,41,opt,name=epochs,def=1" json:"epochs,omitempty"`
 	// Name of this training within the run; checkpoints lie in train/<training_name>/checkpoints.
 	TrainingName *string `protobuf:"bytes,3,opt,name=training_name,json=trainingName,def=main" json:"training_name,omitempty"`
 	// Device of the trainer: cpu, cuda (the first GPU), cuda:N (N counts from 0 what CUDA_VISIBLE_DEVICES shows), or auto =
@@ -5370,6 +5375,7 @@ type Training struct {
 // Default values for Training fields.
 const (
 	Default_Training_Source                = Training_SELFPLAY
+	Default_Training_Epochs                = int32(1)
 	Default_Training_TrainingName          = string("main")
 	Default_Training_Device                = string("auto")
 	Default_Training_Threads               = int32(0)
@@ -5443,6 +5449,20 @@ func (x *Training) GetSourceDir() string {
 		return *x.SourceDir
 	}
 	return ""
+}
+
+func (x *Training) GetData() string {
+	if x != nil && x.Data != nil {
+		return *x.Data
+	}
+	return ""
+}
+
+func (x *Training) GetEpochs() int32 {
+	if x != nil && x.Epochs != nil {
+		return *x.Epochs
+	}
+	return Default_Training_Epochs
 }
 
 func (x *Training) GetTrainingName() string {
@@ -7386,14 +7406,19 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\tModelKind\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
 	"\n" +
-	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\x8d\x19\n" +
+	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\xed\x19\n" +
 	"\bTraining\x12Y\n" +
 	"\x06source\x18\x01 \x01(\x0e2%.chessbrain.config.v1.Training.Source:\bSELFPLAYB\x10\x92\xb5\x18\f\n" +
 	"\x06source\x18\b \x01R\x06source\x121\n" +
 	"\n" +
 	"source_dir\x18\x02 \x01(\tB\x12\x92\xb5\x18\x0e\n" +
 	"\n" +
-	"source-dir\x18\bR\tsourceDir\x12@\n" +
+	"source-dir\x18\bR\tsourceDir\x12\"\n" +
+	"\x04data\x18( \x01(\tB\x0e\x92\xb5\x18\n" +
+	"\n" +
+	"\x04data\x18\b \x01R\x04data\x12:\n" +
+	"\x06epochs\x18) \x01(\x05:\x011B\x1f\x8a\xb5\x18\v[1,1000000]\x92\xb5\x18\f\n" +
+	"\x06epochs\x18\b \x01R\x06epochs\x12@\n" +
 	"\rtraining_name\x18\x03 \x01(\t:\x04mainB\x15\x92\xb5\x18\x11\n" +
 	"\rtraining-name\x18\tR\ftrainingName\x12\x86\x01\n" +
 	"\x06device\x18\x04 \x01(\t:\x04autoBh\x92\xb5\x18\f\n" +

@@ -67,6 +67,10 @@ func (e *Effective) normalise() error {
 	if len(c.GetTraining().GetLrRule()) > 0 {
 		c.Training.Lr = nil // the rules replace it, and a file must not have both
 	}
+	if c.GetTraining().GetData() != "" && e.Origin("training.source") == "default" {
+		c.Training.Source = Training_LOADER.Enum()
+		e.origins["training.source"] = e.Origin("training.data")
+	}
 	if c.GetDeterministic() && c.GetSelfplay().GetProducerWorkers() > 0 {
 		if e.given["producer-workers"] {
 			return e.Errorf("selfplay.producer_workers", "leave one of the two away", "deterministic allows no producer workers")

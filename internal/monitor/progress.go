@@ -151,15 +151,18 @@ func (s *progressState) details() (parts []string) {
 		add("eta %s", left)
 	}
 	r := s.rates()
-	add("%.0f pos/s", float64(r.PositionsPerSecond))
-	add("%.0f eval/s", float64(r.EvaluationsPerSecond))
+	if r.PositionsPerSecond > 0 { // somebody plays
+		add("%.0f pos/s", float64(r.PositionsPerSecond))
+		add("%.0f eval/s", float64(r.EvaluationsPerSecond))
+	}
 	if r.MeanBatch > 0 {
 		add("batch %.1f", float64(r.MeanBatch))
 		add("cache %.0f%%", 100*float64(r.CacheHitShare))
 	}
 	for _, name := range s.step.Losses.Names() {
-		if short, isLoss := strings.CutSuffix(name, "_loss"); isLoss && short != "l2" {
-			text := fmt.Sprintf("%s %.3f", short, float64(s.step.Losses[name]))
+		loss := float64(s.step.Losses[name])
+		if short, isLoss := strings.CutSuffix(name, "_loss"); isLoss && short != "l2" && loss == loss { // NaN: no row had a target
+			text := fmt.Sprintf("%s %.3f", short, loss)
 			if v, ok := s.val[name]; ok {
 				text += fmt.Sprintf(" (val %.3f)", float64(v))
 			}

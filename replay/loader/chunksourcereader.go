@@ -20,6 +20,9 @@ func openerOf(name string) func(*chunkSourceReader, File) (Source, error) {
 	return nil
 }
 
+// Reads says whether a loader reads files of such a name.
+func Reads(name string) bool { return openerOf(name) != nil }
+
 // chunkSourceReader opens files. A file that cannot be used is quarantined.
 type chunkSourceReader struct {
 	edges[File, SourceEvent]

@@ -21,19 +21,12 @@ import (
 	"github.com/chessbrain/chessbrain/replay"
 )
 
-// hintDelay is how long after a hint the directory is looked at: long enough
-// for a burst of changes to count as one.
-const hintDelay = 50 * time.Millisecond
-
 // filePathProvider watches a directory and all below it for files of chunks.
-// Names that begin with a dot, and names of other forms, are ignored. What it
-// sees when it polls is the truth; what the operating system says meanwhile only
-// makes it look sooner.
+// Names that begin with a dot, and names of other forms, are ignored.
 type filePathProvider struct {
 	*build
 	settings *FilePathProvider
 	out      *Queue[File]
-	hints    func() hinter // nil = none
 
 	mu     sync.Mutex // held for a whole scan
 	ledger *ledger
@@ -43,19 +36,12 @@ type filePathProvider struct {
 	counters atomic.Pointer[[]Counter] // after the last scan
 }
 
-// hinter says that something below the watched directories may have changed.
-type hinter interface {
-	Watch(dir string) // more than once for the same is fine
-	C() <-chan struct{}
-	Close() error
-}
-
 func newFilePathProvider(b *build) (Stage, error) {
 	s := b.config.FilePathProvider
 	if s.Directory == "" {
 		return nil, errors.New("no directory; add directory: the one that holds the chunk files")
 	}
-	p := &filePathProvider{build: b, settings: s, out: queuesOf[File](b.out)[0], hints: newHinter}
+	p := &filePathProvider{build: b, settings: s, out: queuesOf[File](b.out)[0]}
 	p.ledger = newLedger(p.fingerprint)
 	p.count(0)
 	return p, replay.Wrong(s.Watch && !(s.PollSeconds > 0), "poll_seconds: %v; it must be above 0", s.PollSeconds)
@@ -66,12 +52,7 @@ func (p *filePathProvider) Run(ctx context.Context) error {
 	if _, err := p.options.FS.ReadDir(p.settings.Directory); err != nil {
 		return fmt.Errorf("watch directory %s: %w; create it, or correct directory", p.settings.Directory, err)
 	}
-	var hint hinter = noHints{}
-	if p.settings.Watch && p.hints != nil {
-		hint = p.hints()
-	}
-	defer hint.Close()
-	if err := p.scan(ctx, Initial, hint); err != nil {
+	if err := p.scan(ctx, Initial); err != nil {
 		return err
 	}
 	if err := p.out.Put(ctx, File{Phase: InitialDone}); err != nil {
@@ -85,21 +66,16 @@ func (p *filePathProvider) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-time.After(interval):
-		case <-hint.C():
-			select {
-			case <-ctx.Done():
-			case <-time.After(min(hintDelay, interval)):
-			}
 		}
-		if err := p.scan(ctx, Added, hint); err != nil { // ctx's, where it has ended
+		if err := p.scan(ctx, Added); err != nil { // ctx's, where it has ended
 			return err
 		}
 	}
 }
 
 // scan looks at the directory once and hands on what is new.
-func (p *filePathProvider) scan(ctx context.Context, phase Phase, hint hinter) error {
-	w := walk{fs: p.options.FS, root: p.settings.Directory, hint: hint}
+func (p *filePathProvider) scan(ctx context.Context, phase Phase) error {
+	w := walk{fs: p.options.FS, root: p.settings.Directory, only: p.settings.File}
 	w.dir(ctx, "")
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -147,7 +123,7 @@ type seen struct {
 type walk struct {
 	fs      fsx.FS
 	root    string
-	hint    hinter
+	only    string // file of the root; "" = all
 	files   []seen
 	failed  []string // directories that could not be read: nothing is known of what is below
 	ignored int
@@ -156,7 +132,6 @@ type walk struct {
 // dir looks through one directory, rel below the root.
 func (w *walk) dir(ctx context.Context, rel string) {
 	full := filepath.Join(w.root, filepath.FromSlash(rel))
-	w.hint.Watch(full) // first, so that nothing that comes later is missed
 	entries, err := w.fs.ReadDir(full)
 	if err != nil {
 		if rel == "" || !errors.Is(err, fs.ErrNotExist) {
@@ -171,7 +146,7 @@ func (w *walk) dir(ctx context.Context, rel string) {
 		name := e.Name()
 		sub := path.Join(rel, name)
 		switch {
-		case strings.HasPrefix(name, "."):
+		case strings.HasPrefix(name, "."), w.only != "" && name != w.only:
 		case e.IsDir():
 			w.dir(ctx, sub)
 		case openerOf(name) == nil:
@@ -186,13 +161,6 @@ func (w *walk) dir(ctx context.Context, rel string) {
 		}
 	}
 }
-
-// noHints is the hinter where there is none.
-type noHints struct{}
-
-func (noHints) Watch(string)       {}
-func (noHints) C() <-chan struct{} { return nil }
-func (noHints) Close() error       { return nil }
 
 // fingerprintEdge is how much of a file's beginning and of its end its
 // fingerprint looks at.

@@ -71,7 +71,7 @@ func (w *watchedDir) check(err error) {
 // expect scans and compares what is handed on: "phase path key" each.
 func (w *watchedDir) expect(phase Phase, want ...string) {
 	w.t.Helper()
-	w.check(w.p.scan(w.t.Context(), phase, noHints{}))
+	w.check(w.p.scan(w.t.Context(), phase))
 	var got []string
 	for w.p.out.Stats().Length > 0 {
 		f, err := w.p.out.Get(w.t.Context())
@@ -267,7 +267,7 @@ func TestProviderPolls(t *testing.T) {
 	w := newWatchedDir(t)
 	w.write("a.tar", "one")
 	synctest.Test(t, func(t *testing.T) {
-		w.p.settings.Watch, w.p.settings.PollSeconds, w.p.hints = true, 5, nil
+		w.p.settings.Watch, w.p.settings.PollSeconds = true, 5
 		w.p.out = NewQueue[File](4, Block)
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error)
@@ -292,33 +292,6 @@ func TestProviderPolls(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// The operating system's hint makes it look at once: with a poll of an hour
-// nothing else can.
-func TestProviderHint(t *testing.T) {
-	if _, none := newHinter().(noHints); none {
-		t.Skip("no hints on this system; it polls")
-	}
-	w := newWatchedDir(t)
-	w.check(os.Mkdir(filepath.Join(w.dir, "sub"), 0o755))
-	w.p.settings.Watch, w.p.settings.PollSeconds = true, 3600
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- w.p.Run(ctx) }()
-	if f, err := w.p.out.Get(ctx); err != nil || f.Phase != InitialDone {
-		t.Fatal(f, err)
-	}
-	for _, rel := range []string{"a.tar", "sub/b.tar", "c.tar"} {
-		w.write(rel, rel)
-		if f, err := w.p.out.Get(ctx); err != nil || f.Phase != Added || f.Key != rel {
-			t.Errorf("%+v, %v", f, err)
-		}
-	}
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
 }
 
 func TestProviderNoDirectory(t *testing.T) {

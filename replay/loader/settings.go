@@ -18,6 +18,7 @@ type StageConfig struct {
 	Name   string   // unique, [a-z0-9_-]
 	Inputs []string // names of stages, or stage.port of one with several outputs
 	Output QueueConfig
+	Fresh  bool // begins anew at each start: its state is not kept
 
 	FilePathProvider      *FilePathProvider
 	ChunkSourceReader     *ChunkSourceReader
@@ -41,6 +42,7 @@ type QueueConfig struct {
 // FilePathProvider watches a directory.
 type FilePathProvider struct {
 	Directory   string
+	File        string  // the only one of it; "" = all, and those below
 	Watch       bool    // false = the stream ends after the first scan (supervised)
 	PollSeconds float64 // > 0
 }

@@ -35,12 +35,12 @@ func (l *Loader) Section() stage.Section {
 	return stage.Section{Name: "loader", Version: loaderVersion, Save: l.save, Load: l.load}
 }
 
-// parts returns the sections of all that has state: the schedule, and stages in the order
-// of the graph.
+// parts returns the sections of all whose state is kept: the schedule, and stages in the
+// order of the graph.
 func (l *Loader) parts() []stage.Section {
 	parts := []stage.Section{l.schedule.Section()}
 	for _, n := range l.graph.nodes {
-		if s, ok := n.stage.(interface{ Section() stage.Section }); ok {
+		if s, ok := n.stage.(interface{ Section() stage.Section }); ok && !n.config.Fresh {
 			parts = append(parts, s.Section())
 		}
 	}

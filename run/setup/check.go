@@ -33,7 +33,15 @@ func CheckConfig(e *config.Effective) error {
 	refuse(len(c.GetDataLoader().GetStage()) > 0 && t.GetSource() != config.Training_LOADER, "data_loader",
 		"use source LOADER, or leave the section away", "has no meaning with source "+t.GetSource().String())
 	refuse(t.GetSourceDir() != "" && t.GetSource() == config.Training_LOADER, "training.source_dir",
-		"name it in a stage file_path_provider", "has no meaning with source LOADER")
+		"name it as data, or in a stage file_path_provider", "has no meaning with source LOADER")
+	refuse(t.GetEpochs() > 1 && t.GetData() == "", "training.epochs", "name the games with data (--data)", "has no meaning without training.data")
+	if t.GetData() != "" {
+		refuse(t.GetSource() != config.Training_LOADER, "training.data", "leave one of the two away; a run keeps the source that it was begun with", "has no meaning with source "+t.GetSource().String())
+		refuse(len(c.GetDataLoader().GetStage()) > 0, "training.data", "leave one of the two away", "takes the place of the section data_loader")
+		if _, _, err := dataFiles(t.GetData()); err != nil {
+			errs = append(errs, e.Errorf("training.data", "name a PGN file, a .tar of Leela's, or a directory of these, of Leela's chunks or of game files", "%v", err))
+		}
+	}
 	checkPace(t, refuse)
 	x := c.GetExport()
 	if c.GetModel().GetArch().GetSparse() != nil {

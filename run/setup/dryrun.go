@@ -112,7 +112,11 @@ func (s *Start) describeSource(w io.Writer, stages *Stages) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "rows: of the %d stages of data_loader, %s\n", len(s.e.Config.GetDataLoader().GetStage()), until)
+		if s.Data != "" {
+			fmt.Fprintf(w, "rows: all positions of %s but the share of games held out, %d times; %s\n", s.Data, s.e.Config.GetTraining().GetEpochs(), until)
+		} else {
+			fmt.Fprintf(w, "rows: of the %d stages of data_loader, %s\n", len(s.e.Config.GetDataLoader().GetStage()), until)
+		}
 		if s.Schedule.Steps > 0 {
 			fmt.Fprintf(w, "schedule: %d steps a net, each after %d new chunks (0 = it never waits)\n", s.Schedule.Steps, s.Schedule.Chunks)
 		}

@@ -24,6 +24,9 @@ type Rescorers interface {
 // place in the file, all at once.
 func New(ctx context.Context, e *config.Effective, r Rescorers) (*loader.Loader, error) {
 	c, err := Graph(ctx, e, r)
+	if e.Config.GetTraining().GetData() != "" {
+		c, err = dataGraph(e.Config)
+	}
 	if err != nil {
 		return nil, err
 	}

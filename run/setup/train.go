@@ -28,6 +28,7 @@ type Training struct {
 
 	Source     Source
 	SourceDir  string // of games or shuffles; "" = inside the run
+	Data       string // the data set that is trained on; "" = none
 	Steps      int64  // that end the training; 0 = no such limit
 	Batch      int
 	Accumulate int
@@ -149,7 +150,7 @@ func TrainingOf(e *config.Effective) *Training {
 	k, v, m, b := t.GetCheckpoint(), t.GetValidation(), c.GetMetrics(), t.GetBucket()
 	return &Training{
 		e: e, Root: c.GetRunDir(), Name: t.GetTrainingName(), Seed: c.GetSeed(),
-		Source: Source(t.GetSource()), SourceDir: t.GetSourceDir(), Steps: t.GetSteps(),
+		Source: Source(t.GetSource()), SourceDir: t.GetSourceDir(), Data: t.GetData(), Steps: t.GetSteps(),
 		Batch: int(t.GetBatchSize()), Accumulate: int(t.GetGradAccumSteps()),
 		Window: windowOf(t),
 		Episodes: Episodes{Number: s.GetEpisodes(), Steps: int(t.GetStepsPerEpisode()), Workers: int(s.GetProducerWorkers()),

@@ -40,6 +40,9 @@ type loaderRows struct {
 
 // openLoader builds the loader of the configuration.
 func (r *training) openLoader(ctx context.Context) (*loaderRows, error) {
+	if err := r.importPGN(ctx); err != nil {
+		return nil, err
+	}
 	l, warnings, err := r.cfg.OpenLoader(ctx, r.stages.Host())
 	if err != nil {
 		return nil, err
