@@ -176,8 +176,10 @@ func (p *Process) Listen(c Commands) (err error) {
 	if c.Swap == nil {
 		c.Swap = func(context.Context, Swap) error { return fmt.Errorf("a %s has no stages", p.role) }
 	}
-	p.control, err = p.listen(c)
-	return err
+	if p.control, err = p.listen(c); err != nil { // some systems and file systems have no sockets
+		p.opt.Log.Warn("without a control socket status, ctl and swap cannot reach this process", "err", err)
+	}
+	return nil
 }
 
 // OnClose adds a function that Close calls once the control socket is closed

@@ -2,6 +2,7 @@ package uci
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -159,7 +160,7 @@ func (p *process) lastWords() string {
 // send writes a line. It gives up, with a timeout, after limit.
 func (p *process) send(text string, limit time.Duration) error {
 	p.note('>', text)
-	if err := p.stdin.SetWriteDeadline(time.Now().Add(limit)); err != nil {
+	if err := p.stdin.SetWriteDeadline(time.Now().Add(limit)); err != nil && !errors.Is(err, os.ErrNoDeadline) { // Windows' pipes have none
 		return err
 	}
 	_, err := p.stdin.WriteString(text + "\n")
@@ -171,7 +172,7 @@ func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.reaped {
-		syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // an error says that all are gone
+		spawn.Signal(p.cmd.Process.Pid, syscall.SIGKILL)
 	}
 }
 

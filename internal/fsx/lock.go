@@ -8,8 +8,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -101,18 +99,18 @@ func (l *Lock) flock(shared bool) error {
 	if err != nil {
 		return fmt.Errorf("lock: %w", err)
 	}
-	if err = tryFlock(f, shared); err == nil {
+	if err = TryLock(f, shared); err == nil {
 		l.file = f
 		return nil
 	}
 	closeErr := f.Close()
 	switch err {
-	case unix.EWOULDBLOCK:
+	case ErrHeld:
 		return &LockedError{Path: l.path, Owner: holder(l.path, shared, l.now())}
-	case unix.ENOSYS, unix.ENOTSUP, unix.ENOLCK, unix.EINVAL: // this file system has no flock
+	case ErrNoLocks:
 		return closeErr
 	}
-	return fmt.Errorf("lock: %w", &os.PathError{Op: "flock", Path: f.Name(), Err: err})
+	return fmt.Errorf("lock %s: %w", l.path, err)
 }
 
 // enter writes the owner file and looks for owners that stand against it. It

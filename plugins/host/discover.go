@@ -125,5 +125,3 @@ func executableOf(path string) (string, error) {
 	}
 	return "", fmt.Errorf("directory %s holds no executable file plugin or plugin.*", path)
 }
-
-func executable(info fs.FileInfo) bool { return info.Mode().IsRegular() && info.Mode()&0o111 != 0 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
-	"syscall"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
 const (
@@ -48,7 +50,7 @@ func (r *rooms) add() (string, error) {
 // open makes and locks the directory, and removes those whose owners are gone.
 func (r *rooms) open() error {
 	base := os.TempDir()
-	if len(base)+len("/"+roomPrefix+"1234567890")+socketTail > maxSocketPath {
+	if runtime.GOOS != "windows" && len(base)+len("/"+roomPrefix+"1234567890")+socketTail > maxSocketPath {
 		base = "/tmp" // no socket would have room below such a long name
 	}
 	sweep(base)
@@ -56,14 +58,14 @@ func (r *rooms) open() error {
 	if err != nil {
 		return err
 	}
-	// Locked under another name first: nobody finds the lock file without a lock.
-	unborn := filepath.Join(dir, roomLock+".new")
-	f, err := os.OpenFile(unborn, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	lock := filepath.Join(dir, roomLock)
+	f, err := os.OpenFile(lock, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
-	if err = flock(f); err == nil {
-		err = os.Rename(unborn, filepath.Join(dir, roomLock))
+	err = fsx.TryLock(f, false)
+	if _, gone := os.Stat(lock); gone != nil || errors.Is(err, fsx.ErrHeld) { // another host swept it before it had its lock
+		return errors.Join(f.Close(), r.open())
 	}
 	if err != nil {
 		return errors.Join(err, f.Close(), os.RemoveAll(dir))
@@ -77,30 +79,15 @@ func (r *rooms) open() error {
 func sweep(base string) {
 	dirs, _ := filepath.Glob(filepath.Join(base, roomPrefix+"*"))
 	for _, dir := range dirs {
-		f, err := os.OpenFile(filepath.Join(dir, roomLock), os.O_RDWR|syscall.O_NOFOLLOW, 0)
+		f, err := os.OpenFile(filepath.Join(dir, roomLock), os.O_RDWR|noFollow, 0)
 		if err != nil {
 			continue // another user's, or just being made
 		}
-		if flock(f) == nil && mine(dir) {
+		if fsx.TryLock(f, false) == nil && mine(dir) {
 			os.RemoveAll(dir)
 		}
 		f.Close()
 	}
-}
-
-// mine says whether path is a directory of this user.
-func mine(path string) bool {
-	info, err := os.Lstat(path)
-	if err != nil || !info.IsDir() {
-		return false
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == os.Getuid()
-}
-
-// flock takes the lock of an open file, or fails at once.
-func flock(f *os.File) error {
-	return os.NewSyscallError("flock", syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB))
 }
 
 // close removes the directory. A later add makes a new one.
@@ -110,7 +97,7 @@ func (r *rooms) close() error {
 	if r.dir == "" {
 		return nil
 	}
-	err := errors.Join(os.RemoveAll(r.dir), r.lock.Close())
+	err := errors.Join(r.lock.Close(), os.RemoveAll(r.dir)) // Windows removes no open file
 	r.dir, r.lock = "", nil
 	return err
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -144,7 +143,7 @@ func (c *child) signal(s syscall.Signal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pid != 0 && !c.reaped {
-		syscall.Kill(-c.pid, s) // an error says that all are gone
+		spawn.Signal(c.pid, s)
 	}
 }
 
@@ -211,10 +210,10 @@ func (c *child) ID() string { return strconv.Itoa(c.number()) }
 // Diagnose has nothing to add: the caller says what came instead of a handshake.
 func (c *child) Diagnose(context.Context) string { return "" }
 
-// PluginToHost refuses addresses other than a Unix socket in the private
-// directory: a plugin must not send the host elsewhere.
+// PluginToHost refuses addresses other than a Unix socket in the private directory
+// (on Windows, other than this machine's): a plugin must not send the host elsewhere.
 func (c *child) PluginToHost(network, address string) (string, string, error) {
-	if network != "unix" || filepath.Dir(filepath.Clean(address)) != c.sockets {
+	if !private(network, address, c.sockets) {
 		return "", "", fmt.Errorf("its handshake names %s %q, want a Unix socket in the directory $PLUGIN_UNIX_SOCKET_DIR (%s)", network, address, c.sockets)
 	}
 	return network, address, nil

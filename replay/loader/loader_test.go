@@ -335,7 +335,9 @@ func TestLoaderWatches(t *testing.T) {
 	dir := t.TempDir()
 	games := randomGames(t, 0, 12)
 	writeGames(t, dir, games[:4]...)
-	l := mustNew(t, chain(dir, func(c *Config) { *c.Stages[0].FilePathProvider = FilePathProvider{Directory: dir, Watch: true, PollSeconds: 0.01} }), Options{})
+	l := mustNew(t, chain(dir, func(c *Config) {
+		*c.Stages[0].FilePathProvider = FilePathProvider{Directory: dir, Watch: true, PollSeconds: 0.01}
+	}), Options{})
 	read := func(b *encoding.TrainBatch) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -421,7 +423,9 @@ func TestLoaderNextContext(t *testing.T) {
 	dir := t.TempDir()
 	games := randomGames(t, 0, 3)
 	writeGames(t, dir, games...)
-	l := mustNew(t, chain(dir, func(c *Config) { *c.Stages[0].FilePathProvider = FilePathProvider{Directory: dir, Watch: true, PollSeconds: 0.01} }), Options{})
+	l := mustNew(t, chain(dir, func(c *Config) {
+		*c.Stages[0].FilePathProvider = FilePathProvider{Directory: dir, Watch: true, PollSeconds: 0.01}
+	}), Options{})
 	_, total := wantRows(t, games)
 	b := encoding.NewTrainBatch(total/8*8 + 1)
 	ctx, cancel := context.WithCancel(t.Context())

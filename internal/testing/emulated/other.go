@@ -14,6 +14,8 @@ func supported() error { return errors.New("the emulator runs on Linux and macOS
 // checkedSupported says why kernels that report their accesses cannot be built here.
 func checkedSupported() error { return supported() }
 
+func profileSupported() error { return supported() }
+
 type device struct{ driver.Device }
 
 func newDevice(Options, func(error)) *device { return nil }

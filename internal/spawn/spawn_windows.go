@@ -1,0 +1,23 @@
+package spawn
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// Lead gives the process a group of its own: Ctrl-C does not reach it. That it ends with
+// this program where that is killed is up to it here.
+func Lead(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+}
+
+func awaitExit(int) bool { return false }
+
+// Signal ends a process, whatever the signal: Windows has none. What it started goes on.
+func Signal(pid int, _ syscall.Signal) {
+	if p, err := os.FindProcess(pid); err == nil {
+		p.Kill()
+		p.Release()
+	}
+}
