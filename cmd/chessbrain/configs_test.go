@@ -13,6 +13,7 @@ import (
 var recipes = map[string]string{
 	"example.textproto": "train", "models.textproto": "",
 	"chess.textproto": "train", "first.textproto": "train", "speedrun.textproto": "train", "endgames.textproto": "train", "rl.textproto": "train", "sl.textproto": "train",
+	"human.textproto": "train --data games.pgn",
 	"smoke.textproto": "run", "laptop.textproto": "run", "gpu.textproto": "run", "h200.textproto": "run", "gumbel.textproto": "run", "loop.textproto": "run",
 	"training/selfplay1.textproto": "selfplay", "training/selfplay2.textproto": "selfplay", "training/selfplay8a.textproto": "selfplay",
 	"training/selfplay8b.textproto": "selfplay", "training/selfplay8main.textproto": "selfplay",
@@ -72,10 +73,13 @@ func dryRun(t *testing.T, command, path string) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.WriteFile("games.pgn", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	root, out := newRoot(), new(bytes.Buffer)
 	root.SetOut(out)
 	root.SetErr(out)
-	root.SetArgs([]string{command, "--dry-run", "--config", path, "--run-dir", "run"})
+	root.SetArgs(append(strings.Fields(command), "--dry-run", "--config", path, "--run-dir", "run"))
 	if err := root.Execute(); err != nil {
 		t.Fatalf("chessbrain %s: %v\n%s", command, err, out)
 	}

@@ -7406,19 +7406,20 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\tModelKind\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
 	"\n" +
-	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\xed\x19\n" +
-	"\bTraining\x12Y\n" +
-	"\x06source\x18\x01 \x01(\x0e2%.chessbrain.config.v1.Training.Source:\bSELFPLAYB\x10\x92\xb5\x18\f\n" +
-	"\x06source\x18\b \x01R\x06source\x121\n" +
+	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\x9d\x1a\n" +
+	"\bTraining\x12W\n" +
+	"\x06source\x18\x01 \x01(\x0e2%.chessbrain.config.v1.Training.Source:\bSELFPLAYB\x0e\x92\xb5\x18\n" +
+	"\n" +
+	"\x06source\x18\bR\x06source\x121\n" +
 	"\n" +
 	"source_dir\x18\x02 \x01(\tB\x12\x92\xb5\x18\x0e\n" +
 	"\n" +
-	"source-dir\x18\bR\tsourceDir\x12\"\n" +
-	"\x04data\x18( \x01(\tB\x0e\x92\xb5\x18\n" +
+	"source-dir\x18\bR\tsourceDir\x12V\n" +
+	"\x04data\x18( \x01(\tBB\x92\xb5\x18>\n" +
+	"\x04data\x18\b \x01*2Games to learn from: a PGN file, .tar or directoryR\x04data\x128\n" +
+	"\x06epochs\x18) \x01(\x05:\x011B\x1d\x8a\xb5\x18\v[1,1000000]\x92\xb5\x18\n" +
 	"\n" +
-	"\x04data\x18\b \x01R\x04data\x12:\n" +
-	"\x06epochs\x18) \x01(\x05:\x011B\x1f\x8a\xb5\x18\v[1,1000000]\x92\xb5\x18\f\n" +
-	"\x06epochs\x18\b \x01R\x06epochs\x12@\n" +
+	"\x06epochs\x18\bR\x06epochs\x12@\n" +
 	"\rtraining_name\x18\x03 \x01(\t:\x04mainB\x15\x92\xb5\x18\x11\n" +
 	"\rtraining-name\x18\tR\ftrainingName\x12\x86\x01\n" +
 	"\x06device\x18\x04 \x01(\t:\x04autoBh\x92\xb5\x18\f\n" +
