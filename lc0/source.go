@@ -57,18 +57,18 @@ func (e *MemberError) Unwrap() error { return e.Err }
 // content. Errors:
 // ErrNoSource, or the file system's.
 func OpenSource(path string) (*Source, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("open Leela chunks: %w", err)
+	}
+	if !info.Mode().IsRegular() { // a pipe would be waited for, without an end
+		return nil, fmt.Errorf("open Leela chunks: %s: %w: not a regular file", path, ErrNoSource)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open Leela chunks: %w", err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("open Leela chunks: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("open Leela chunks: %s: %w: not a regular file", path, ErrNoSource)
-	}
 	s := &Source{Path: path, size: info.Size(), modTime: info.ModTime()}
 	if err := s.index(f); err != nil {
 		return nil, fmt.Errorf("open Leela chunks: %s: %w", path, err)

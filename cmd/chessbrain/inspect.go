@@ -174,7 +174,7 @@ func runVerify(c *cobra.Command, paths []string) error {
 		}
 	}
 	if problems > 0 {
-		return corruptf("%d problems found; each is listed with what to do", problems)
+		return corruptf("%s found; each is listed with what to do", monitor.Count(problems, "problem"))
 	}
 	return nil
 }

@@ -12,6 +12,13 @@ var OS FS = osFS{}
 type osFS struct{}
 
 func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	if flag == os.O_RDONLY {
+		f, err := Open(name)
+		if err != nil {
+			return nil, err
+		}
+		return osFile{f}, nil
+	}
 	f, err := os.OpenFile(name, flag, perm)
 	if err != nil {
 		return nil, err
@@ -38,3 +45,12 @@ var (
 	ErrHeld    = errors.New("somebody else holds the lock")
 	ErrNoLocks = errors.New("this file system has no locks")
 )
+
+// Open opens a file of a directory to read it. A pipe among the files would be waited for
+// without an end: what is neither file nor directory is refused.
+func Open(name string) (*os.File, error) {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, &os.PathError{Op: "open", Path: name, Err: errors.New("it is no regular file")}
+	}
+	return os.Open(name)
+}

@@ -247,7 +247,7 @@ func (c *checker) unreadable(path string, err error) {
 // opened is a check of a file that is open.
 func opened(check func(c *checker, path string, f *os.File)) func(*checker, string) {
 	return func(c *checker, path string) {
-		f, err := os.Open(path)
+		f, err := fsx.Open(path)
 		if err != nil {
 			c.unreadable(path, err)
 			return
