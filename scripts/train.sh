@@ -47,6 +47,7 @@ command -v "$program" >/dev/null || refuse "there is no program $program: build 
 flags=()
 [ -z "${NAMEOFRUN:-}" ] || flags+=(--job-id "$NAMEOFRUN")
 for flag; do
+	[[ $flag =~ ^--?use-fp16$ ]] && flag=--amp # KataGo's mixed precision
 	[[ $flag =~ ^-[a-z][a-z0-9-]+(=.*)?$ ]] && flag=-$flag # -lr-scale
 	flags+=("$flag")
 done

@@ -93,7 +93,7 @@ func TestLoopScripts(t *testing.T) {
 	glob(t, dir, "base/shuffled/2000", 1) // chessbrain did not make it
 	glob(t, dir, "base/shuffled/.old-*", 0)
 
-	train := loopScript(t, dir, "train.sh", "base", "main", "16x1", "16", "main", "-lr-scale", "0.5", "-max-epochs-this-instance", "1", "-samples-per-epoch", "64")
+	train := loopScript(t, dir, "train.sh", "base", "main", "16x1", "16", "main", "-lr-scale", "0.5", "-use-fp16", "-max-epochs-this-instance", "1", "-samples-per-epoch", "64")
 	train.Env = append(train.Env, "NAMEOFRUN=script")
 	runs(t, train, exitOK, "")
 	glob(t, dir, "base/toexport/script-main-s64-d*", 1)

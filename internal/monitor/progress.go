@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -8,31 +9,35 @@ import (
 	"sync"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 )
 
 // ProgressOptions configures a Progress.
 type ProgressOptions struct {
 	Out      io.Writer     // normally os.Stderr
-	Terminal bool          // a live bar; else plain lines (see IsTerminal)
+	Terminal bool          // one line, redrawn; else plain lines (see IsTerminal)
 	Width    int           // columns of the terminal; 0 = 80
 	Every    time.Duration // time of events between two plain lines; 0 = 10 s
 	Quiet    bool          // shows nothing
 }
 
-// Progress shows how a run gets on: a live bar on a terminal, else a line from
-// time to time. It is a Sink for Bus.Go; time is that of the events. It also is
-// the io.Writer for log lines on the same terminal, which it keeps apart from
-// the bar. Where the terminal is too narrow for all figures beside the bar, the
-// plain line is printed above it from time to time.
+// redrawEvery is the least time of events between two lines in one place.
+const redrawEvery = 200 * time.Millisecond
+
+// clearRest clears a terminal's line behind the cursor.
+const clearRest = "\x1b[K"
+
+// Progress shows how a run gets on: a line that is redrawn in its place on a terminal,
+// as wide as that is, else a whole line from time to time. It is a Sink for Bus.Go; time
+// is that of the events. It also is the io.Writer for log lines on the same terminal,
+// which it keeps apart from the line.
 type Progress struct {
 	opt ProgressOptions
 
 	mu      sync.Mutex
-	bar     *progressbar.ProgressBar // nil until the first event that has a goal
 	state   progressState
-	shown   time.Time // event time of the newest plain line
+	drawn   bool      // a line stands on the terminal that is to be overwritten
+	shown   time.Time // event time of the newest line
 	pending bool      // something happened since
 }
 
@@ -133,45 +138,57 @@ func (s *progressState) rates() Rates {
 }
 
 // String is the text of a plain line.
-func (s *progressState) String() string {
-	var parts []string
-	if s.goal > 0 {
-		parts = append(parts, fmt.Sprintf("episode %d/%d", s.episode.Episode, s.goal))
-	} else if s.episode.Episode > 0 {
-		parts = append(parts, fmt.Sprintf("episode %d", s.episode.Episode))
-	}
-	return strings.Join(append(parts, s.details()...), "  ")
-}
+func (s *progressState) String() string { return strings.Join(s.parts(), "  ") }
 
-// details is the text beside the bar, and what the line says, too.
-func (s *progressState) details() (parts []string) {
+// parts are the figures of the line, what matters most first.
+func (s *progressState) parts() (parts []string) {
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
-	add("step %d", s.step.Step)
+	switch {
+	case s.goal > 0:
+		add("episode %d/%d", s.episode.Episode, s.goal)
+	case s.episode.Episode > 0:
+		add("episode %d", s.episode.Episode)
+	default:
+		add("step %d", s.step.Step)
+	}
+	var others []string
+	for _, name := range s.step.Losses.Names() {
+		short, isLoss := strings.CutSuffix(name, "_loss")
+		loss := float64(s.step.Losses[name])
+		if !isLoss || short == "l2" || loss != loss { // NaN: no row had a target
+			continue
+		}
+		text := fmt.Sprintf("%s %.3f", short, loss)
+		if v, ok := s.val[name]; ok {
+			text += fmt.Sprintf(" (val %.3f)", float64(v))
+		}
+		if short == "policy" || short == "value" {
+			parts = append(parts, text)
+		} else {
+			others = append(others, text)
+		}
+	}
 	if left, ok := s.eta(); ok {
 		add("eta %s", left)
 	}
 	r := s.rates()
 	if r.PositionsPerSecond > 0 { // somebody plays
 		add("%.0f pos/s", float64(r.PositionsPerSecond))
+	}
+	if s.episode.Results.Games() > 0 {
+		add("draws %.0f%%", 100*float64(s.episode.DrawShare))
+		add("plies %.0f", float64(s.episode.MeanPlies))
+	}
+	parts = append(parts, others...)
+	if s.goal > 0 || s.episode.Episode > 0 {
+		add("step %d", s.step.Step)
+	}
+	if r.PositionsPerSecond > 0 {
 		add("%.0f eval/s", float64(r.EvaluationsPerSecond))
 	}
 	if r.MeanBatch > 0 {
 		add("batch %.1f", float64(r.MeanBatch))
 		add("cache %.0f%%", 100*float64(r.CacheHitShare))
-	}
-	for _, name := range s.step.Losses.Names() {
-		loss := float64(s.step.Losses[name])
-		if short, isLoss := strings.CutSuffix(name, "_loss"); isLoss && short != "l2" && loss == loss { // NaN: no row had a target
-			text := fmt.Sprintf("%s %.3f", short, loss)
-			if v, ok := s.val[name]; ok {
-				text += fmt.Sprintf(" (val %.3f)", float64(v))
-			}
-			parts = append(parts, text)
-		}
-	}
-	if s.episode.Results.Games() > 0 {
-		add("draws %.0f%%", 100*float64(s.episode.DrawShare))
-		add("plies %.0f", float64(s.episode.MeanPlies))
 	}
 	if s.step.SkippedTotal > 0 {
 		add("%s skipped", Count(s.step.SkippedTotal, "step"))
@@ -200,88 +217,72 @@ func (p *Progress) print() error {
 	return err
 }
 
-// barColumns is what the bar itself needs beside its text: percentage, bar,
-// counts and elapsed time.
-const barColumns = 46
-
-// newBar starts a bar towards the goal; without one it is a spinner, that turns
-// with events and not in a goroutine of its own.
-func (p *Progress) newBar() *progressbar.ProgressBar {
-	total := p.state.goal
-	if total <= 0 {
-		total = -1
-	}
-	return progressbar.NewOptions64(total, progressbar.OptionSetWriter(p.opt.Out), progressbar.OptionSetWidth(16),
-		progressbar.OptionSetPredictTime(false), progressbar.OptionShowCount(), progressbar.OptionUseANSICodes(true),
-		progressbar.OptionSetSpinnerChangeInterval(0), progressbar.OptionSetRenderBlankState(true))
-}
-
-// draw moves the bar.
+// draw shows the line in the place of the one before, which it may overwrite at once and at
+// an edge of the run, else redrawEvery apart.
 func (p *Progress) draw(e Event) error {
-	if p.bar == nil {
-		p.bar, p.shown = p.newBar(), p.state.now
+	run, edge := e.(*Run)
+	p.pending = true
+	if !edge && p.drawn && p.state.now.Sub(p.shown) < redrawEvery {
+		return nil
 	}
-	text := strings.Join(p.state.details(), " ")
-	if room := max(p.opt.Width-barColumns, 12); len(text) > room { // bytes: metric names are ASCII as a rule
-		text = strings.ToValidUTF8(text[:room], "")
-		if p.state.now.Sub(p.shown) >= p.opt.Every {
-			if err := p.above(func() error { return p.print() }); err != nil {
-				return err
-			}
-		}
-	}
-	p.bar.Describe(text)
-	at := p.state.episode.Episode
-	if p.state.goal > 0 {
-		p.bar.ChangeMax64(p.state.goal)
-		at = min(at, p.state.goal)
-	}
-	if err := p.bar.Set64(at); err != nil {
+	if err := p.redraw(); err != nil {
 		return fmt.Errorf("draw progress: %w", err)
 	}
-	if r, ok := e.(*Run); ok && r.Phase != RunStart && r.Phase != RunResume {
+	if edge && run.Phase != RunStart && run.Phase != RunResume {
 		return p.end()
 	}
 	return nil
 }
 
-// above writes lines where the bar stands and draws it again below.
-func (p *Progress) above(write func() error) error {
-	if err := p.bar.Clear(); err != nil {
-		return err
+// redraw writes as much of the line as the terminal has columns.
+func (p *Progress) redraw() error {
+	p.shown, p.drawn, p.pending = p.state.now, true, false
+	var text strings.Builder
+	for _, part := range p.state.parts() { // ASCII, metric names as a rule, too
+		if text.Len() > 0 && text.Len()+len("  ")+len(part) >= p.opt.Width {
+			break
+		}
+		if text.Len() > 0 {
+			text.WriteString("  ")
+		}
+		text.WriteString(part)
 	}
-	if err := write(); err != nil {
-		return err
-	}
-	return p.bar.RenderBlank()
-}
-
-// end leaves the bar as it stands and goes to the next line.
-func (p *Progress) end() error {
-	if p.bar == nil {
-		return nil
-	}
-	p.bar = nil
-	_, err := fmt.Fprintln(p.opt.Out)
+	_, err := fmt.Fprintf(p.opt.Out, "\r%s%s", text.String(), clearRest)
 	return err
 }
 
-// Write prints a log line above the bar.
+// end leaves the line as it stands and goes to the next one.
+func (p *Progress) end() error {
+	if !p.drawn {
+		return nil
+	}
+	var err error
+	if p.pending {
+		err = p.redraw()
+	}
+	p.drawn = false
+	_, last := fmt.Fprintln(p.opt.Out)
+	return errors.Join(err, last)
+}
+
+// Write prints a log line above the one that is redrawn.
 func (p *Progress) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.bar == nil {
+	if !p.drawn {
 		return p.opt.Out.Write(b)
 	}
-	n := 0
-	err := p.above(func() (err error) {
-		n, err = p.opt.Out.Write(b)
-		return err
-	})
+	if _, err := io.WriteString(p.opt.Out, "\r"+clearRest); err != nil {
+		return 0, err
+	}
+	n, err := p.opt.Out.Write(b)
+	if err == nil {
+		err = p.redraw()
+	}
 	return n, err
 }
 
-// Close prints what a plain display has not shown yet, or ends the bar. Call it
+// Close prints what was not shown yet. Call it
 // after the bus is closed.
 func (p *Progress) Close() error {
 	p.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -138,7 +139,7 @@ func play(t *testing.T, sink Sink) {
 	for i := 1; i <= 4; i++ {
 		send(&Episode{Episode: int64(i), Episodes: 4, Results: Results{Draw: int64(i)}, DrawShare: 1, MeanPlies: 80,
 			Rates: Rates{PositionsPerSecond: 120, EvaluationsPerSecond: 3000, MeanBatch: 3.5, CacheHitShare: .25}}, 15*i)
-		send(&Step{Step: int64(10 * i), Episode: int64(i), Losses: Numbers{"policy_loss": 3.25, "l2_loss": 5},
+		send(&Step{Step: int64(10 * i), Episode: int64(i), Losses: Numbers{"policy_loss": 3.25, "value_loss": Number(math.NaN()), "moves_left_loss": .1, "l2_loss": 5},
 			Rates: Rates{PositionsPerSecond: 121, EvaluationsPerSecond: 3001, MeanBatch: 3.5, CacheHitShare: .25}}, 15*i+1)
 	}
 	send(&Validation{Step: 40, Weights: "raw", Losses: Numbers{"policy_loss": 3.5}}, 62)
@@ -152,18 +153,20 @@ func TestPlainLines(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want := `episode 2/4  step 10  eta 30s  120 pos/s  3000 eval/s  batch 3.5  cache 25%  policy 3.250  draws 100%  plies 80
-episode 4/4  step 30  eta 0s  120 pos/s  3000 eval/s  batch 3.5  cache 25%  policy 3.250  draws 100%  plies 80
-episode 4/4  step 40  eta 0s  121 pos/s  3001 eval/s  batch 3.5  cache 25%  policy 3.250 (val 3.500)  draws 100%  plies 80
+	want := `episode 2/4  policy 3.250  eta 30s  120 pos/s  draws 100%  plies 80  moves_left 0.100  step 10  3000 eval/s  batch 3.5  cache 25%
+episode 4/4  policy 3.250  eta 0s  120 pos/s  draws 100%  plies 80  moves_left 0.100  step 30  3000 eval/s  batch 3.5  cache 25%
+episode 4/4  policy 3.250 (val 3.500)  eta 0s  121 pos/s  draws 100%  plies 80  moves_left 0.100  step 40  3001 eval/s  batch 3.5  cache 25%
 `
 	if out.String() != want {
 		t.Errorf("have\n%swant\n%s", out.String(), want)
 	}
 }
 
-func TestBar(t *testing.T) {
+// TestTerminalLine: one line in its place, no wider than the terminal, redrawn no more
+// often than it is told; log lines stand above it.
+func TestTerminalLine(t *testing.T) {
 	var out bytes.Buffer
-	p := NewProgress(ProgressOptions{Out: &out, Terminal: true, Width: 200})
+	p := NewProgress(ProgressOptions{Out: &out, Terminal: true, Width: 60})
 	if err := p.Handle(&Run{Phase: RunStart, Episodes: 4}); err != nil {
 		t.Fatal(err)
 	}
@@ -171,41 +174,36 @@ func TestBar(t *testing.T) {
 		t.Fatal(err)
 	}
 	play(t, p)
+	at := p.state.now
+	for i := range int64(10) { // within a tenth of a second
+		e := &Step{Step: 41 + i}
+		e.Time = at.Add(time.Duration(i) * 10 * time.Millisecond)
+		if err := p.Handle(e); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"a log line\n", "step 20", "3.250", "eta 30s", "4/4", "100%"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in %q", want, out.String())
-		}
+	text := out.String()
+	if !strings.HasPrefix(text, "\repisode 0/4  step 0\x1b[K\r\x1b[Ka log line\n\repisode 0/4  step 0\x1b[K\repisode 0/4  step 0") {
+		t.Errorf("it begins with %q", text[:min(len(text), 80)])
 	}
-	if !strings.HasSuffix(out.String(), "\n") || strings.Count(out.String(), "\n") != 2 {
-		t.Errorf("the bar leaves %q", out.String())
+	if want := "\repisode 4/4  policy 3.250 (val 3.500)  eta 0s  121 pos/s\x1b[K\n"; !strings.Contains(text, want) {
+		t.Errorf("no %q in %q", want, text)
 	}
-	if strings.Contains(out.String(), "\n"+"a log line") {
-		t.Error("a log line was written behind a line break of the bar")
+	if n := strings.Count(text, "\r"); n != 16 || strings.Count(text, "\n") != 3 || !strings.HasSuffix(text, "\n") {
+		t.Errorf("%d redraws: %q", n, text)
 	}
-}
-
-// TestNarrowTerminal: nothing is wider than the terminal but the full line,
-// which shows what the bar had no room for.
-func TestNarrowTerminal(t *testing.T) {
-	var out bytes.Buffer
-	p := NewProgress(ProgressOptions{Out: &out, Terminal: true, Width: 80, Every: 20 * time.Second})
-	play(t, p)
-	full := "episode 2/4  step 10  eta 30s  120 pos/s  3000 eval/s  batch 3.5  cache 25%  policy 3.250  draws 100%  plies 80\n"
-	if strings.Count(out.String(), full) != 1 {
-		t.Errorf("the full line is not there once: %q", out.String())
-	}
-	for line := range strings.SplitSeq(strings.ReplaceAll(out.String(), "\x1b[2K", ""), "\r") {
-		if !strings.HasPrefix(line, "episode ") && utf8.RuneCountInString(strings.TrimSpace(line)) > 80 {
-			t.Errorf("%d columns: %q", utf8.RuneCountInString(line), line)
+	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\x1b[K", ""), "\r") {
+		if utf8.RuneCountInString(strings.TrimSpace(line)) > 59 {
+			t.Errorf("%q is too wide", line)
 		}
 	}
 }
 
-// TestBarBeyondGoal: more episodes than said must not fail.
-func TestBarBeyondGoal(t *testing.T) {
+// TestBeyondGoal: more episodes than said must not fail.
+func TestBeyondGoal(t *testing.T) {
 	p := NewProgress(ProgressOptions{Out: io.Discard, Terminal: true})
 	for _, e := range []Event{&Run{Phase: RunResume, Episode: 4, Episodes: 4}, &Episode{Episode: 5, Episodes: 4}, &Episode{Episode: 6, Episodes: 8}, &Episode{Episode: 8, Episodes: 8}, &Step{Step: 1}} {
 		if err := p.Handle(e); err != nil {
