@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -77,6 +78,9 @@ func control(c *cobra.Command, root string, process uint64, m run.Message) error
 	return ask(c, root, roles, who, m)
 }
 
+// answersWithin is after how long the wait for an answer is explained.
+const answersWithin = 10 * time.Second
+
 // ask sends a message to the first process of some roles, in their order, that
 // listens, and prints the answers as JSON lines. who says that there is none.
 func ask(c *cobra.Command, root string, roles []run.Role, who string, m run.Message) error {
@@ -89,7 +93,12 @@ func ask(c *cobra.Command, root string, roles []run.Role, who string, m run.Mess
 			if o.Socket == "" {
 				continue
 			}
+			slow := time.AfterFunc(answersWithin, func() {
+				tell(c)("process %d has not answered for %v: it is suspended, or in a long step; Ctrl-C ends the wait", o.PID, answersWithin)
+			})
+			defer slow.Stop()
 			return run.SendMessage(c.Context(), o.Socket, m, func(answer run.Message) error {
+				slow.Stop()
 				return printJSON(c, answer)
 			})
 		}

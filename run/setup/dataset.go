@@ -15,6 +15,9 @@ import (
 // dataFiles looks at a data set: its PGN files, which are imported before they are trained
 // on, or where it has none, whether there are files that the loader reads.
 func dataFiles(path string) (pgn []string, others bool, err error) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // WalkDir follows no links
+	}
 	err = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
