@@ -218,7 +218,7 @@ func TestLoopGoesOnBesideDamage(t *testing.T) {
 mcts { simulations: 2 } model { net: "16x1" }
 training { batch_size: 16 samples_per_epoch: 64 bucket { per_new_row: 3 size: 2000 } }
 loop { games_per_cycle: 12 samples_per_cycle: 64 shuffle { min_rows: 50 keep_target_rows: 1000 taper_window_scale: 50 }
-  gatekeeper { games: 2 visits: 2 max_plies: 12 } rating { games: 2 opponents: 1 visits: 2 random: true } retention { shuffles: 1 } }`
+  gating: false rating { games: 2 opponents: 1 visits: 2 random: true } retention { shuffles: 1 } }`
 	if err := os.WriteFile(filepath.Join(dir, "loop.textproto"), []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}
