@@ -65,7 +65,7 @@ type prefetched struct {
 // Prefetch returns src with up to depth (at least 1) batches prepared in
 // advance. src must not be used by anyone else until Close.
 func Prefetch(src Cursor, depth int) *Prefetcher {
-	p := &Prefetcher{src: src, depth: max(1, depth), served: 2}
+	p := &Prefetcher{src: src, depth: max(1, depth), served: 2} // as if there had been a window of several batches
 	p.state, p.stateErr = saveState(src)
 	return p
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -249,5 +250,21 @@ func TestProcessEvents(t *testing.T) {
 		if got := phases(t, root, Exporter); !slices.Equal(got, c.want) {
 			t.Errorf("append %v: events %v, want %v", c.appends, got, c.want)
 		}
+	}
+}
+
+// TestProcessWithoutSocket: where no socket can be made the process works, and says so.
+func TestProcessWithoutSocket(t *testing.T) {
+	dir := Dir{Root: t.TempDir()}
+	if err := os.MkdirAll(dir.Lock(Rater)+".sock/taken", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	p, err := Open(t.Context(), dir, Rater, Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Commands: &Commands{}})
+	if err != nil || !strings.Contains(log.String(), "without a control socket") {
+		t.Fatalf("%v; the log says %q", err, log.String())
+	}
+	if err := p.Close(nil); err != nil {
+		t.Error(err)
 	}
 }

@@ -12,14 +12,7 @@ var OS FS = osFS{}
 type osFS struct{}
 
 func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
-	if flag == os.O_RDONLY {
-		f, err := Open(name)
-		if err != nil {
-			return nil, err
-		}
-		return osFile{f}, nil
-	}
-	f, err := os.OpenFile(name, flag, perm)
+	f, err := openFile(name, flag, perm)
 	if err != nil {
 		return nil, err
 	}
@@ -48,9 +41,13 @@ var (
 
 // Open opens a file of a directory to read it. A pipe among the files would be waited for
 // without an end: what is neither file nor directory is refused.
-func Open(name string) (*os.File, error) {
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return nil, &os.PathError{Op: "open", Path: name, Err: errors.New("it is no regular file")}
+func Open(name string) (*os.File, error) { return openFile(name, os.O_RDONLY, 0) }
+
+func openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	if flag == os.O_RDONLY {
+		if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+			return nil, &os.PathError{Op: "open", Path: name, Err: errors.New("it is no regular file")}
+		}
 	}
-	return os.Open(name)
+	return os.OpenFile(name, flag, perm)
 }

@@ -217,8 +217,8 @@ func (p *Progress) print() error {
 	return err
 }
 
-// draw shows the line in the place of the one before, which it may overwrite at once and at
-// an edge of the run, else redrawEvery apart.
+// draw redraws the line: at the beginning and the end of a run at once, else no sooner than
+// redrawEvery after the last time.
 func (p *Progress) draw(e Event) error {
 	run, edge := e.(*Run)
 	p.pending = true

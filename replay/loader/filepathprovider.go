@@ -146,7 +146,7 @@ func (w *walk) dir(ctx context.Context, rel string) {
 		name := e.Name()
 		sub := path.Join(rel, name)
 		switch {
-		case strings.HasPrefix(name, "."), w.only != "" && name != w.only:
+		case w.only != "" && name != w.only, w.only == "" && strings.HasPrefix(name, "."):
 		case e.IsDir():
 			w.dir(ctx, sub)
 		case openerOf(name) == nil:

@@ -38,7 +38,7 @@ func CheckConfig(e *config.Effective) error {
 	if t.GetData() != "" {
 		refuse(t.GetSource() != config.Training_LOADER, "training.data", "leave one of the two away; a run keeps the source that it was begun with", "has no meaning with source "+t.GetSource().String())
 		refuse(len(c.GetDataLoader().GetStage()) > 0, "training.data", "leave one of the two away", "takes the place of the section data_loader")
-		if _, _, err := dataFiles(t.GetData()); err != nil {
+		if _, err := dataFiles(t.GetData()); err != nil {
 			errs = append(errs, e.Errorf("training.data", "name a PGN file, a .tar of Leela's, or a directory of these, of Leela's chunks or of game files", "%v", err))
 		}
 	}

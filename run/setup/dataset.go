@@ -13,18 +13,23 @@ import (
 )
 
 // dataFiles looks at a data set: its PGN files, which are imported before they are trained
-// on, or where it has none, whether there are files that the loader reads.
-func dataFiles(path string) (pgn []string, others bool, err error) {
+// on; none where it has files that the loader reads.
+func dataFiles(path string) (pgn []string, err error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // WalkDir follows no links
 	}
+	others := false
 	err = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		switch name := strings.ToLower(d.Name()); {
-		case d.IsDir() || at != path && strings.HasPrefix(name, "."):
-		case strings.HasSuffix(strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".bz2"), ".pgn"):
+		switch name := d.Name(); {
+		case at != path && strings.HasPrefix(name, "."):
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+		case d.IsDir():
+		case isPGN(strings.ToLower(name)):
 			pgn = append(pgn, at)
 		default:
 			others = others || loader.Reads(name)
@@ -38,7 +43,11 @@ func dataFiles(path string) (pgn []string, others bool, err error) {
 	case len(pgn) == 0 && !others:
 		err = fmt.Errorf("there are no games in %s", path)
 	}
-	return pgn, others, err
+	return pgn, err
+}
+
+func isPGN(name string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".bz2"), ".pgn")
 }
 
 // PGNFiles are the files of the training's data set that are imported into the run before
@@ -47,8 +56,7 @@ func (t *Training) PGNFiles() ([]string, error) {
 	if t.Data == "" {
 		return nil, nil
 	}
-	files, _, err := dataFiles(t.Data)
-	return files, err
+	return dataFiles(t.Data)
 }
 
 // dataGraph is the loader of a data set: each position as often as it is asked for, in
@@ -59,7 +67,7 @@ func dataGraph(c *config.Config) (g loader.Config, err error) {
 	}
 	t := c.GetTraining()
 	files := &loader.FilePathProvider{Directory: t.GetData()}
-	pgn, _, err := dataFiles(files.Directory)
+	pgn, err := dataFiles(files.Directory)
 	if info, failed := os.Stat(files.Directory); failed == nil && !info.IsDir() {
 		files.Directory, files.File = filepath.Split(files.Directory)
 		files.Directory = filepath.Clean(files.Directory)
