@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"time"
@@ -54,6 +55,7 @@ type Pace interface {
 type freePace struct {
 	advance  func() (newer bool, err error) // takes up newer rows; nil = there are none
 	advanced time.Time                      // when that was done last
+	none     func() bool                    // no row was ever trained on: an end without rows is an error; nil = it is none
 	log      *slog.Logger
 }
 
@@ -71,6 +73,9 @@ func (p *freePace) Wait(context.Context) (err error) {
 func (p *freePace) After(*trainer.StepStats) (save, export bool) { return false, false }
 
 func (p *freePace) RowsEnded(error) error {
+	if p.none != nil && p.none() {
+		return errors.New("there is not one row to train on; chessbrain verify says what is wrong with the files")
+	}
 	p.log.Info("all rows were trained on")
 	return io.EOF
 }
@@ -136,7 +141,7 @@ func (r *training) openRows(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.rows, r.pace = rows, &freePace{log: r.log}
+		r.rows, r.pace = rows, &freePace{log: r.log, none: func() bool { return r.trainer.NumSamples() == 0 }}
 		if r.cfg.Schedule.Steps > 0 {
 			r.pace = &schedulePace{rounds: newRounds(r), net: r.cfg.Schedule, source: rows.loader, clock: time.Now, during: r.bounds.during}
 		}
