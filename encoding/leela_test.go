@@ -9,8 +9,8 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/encoding/lc0"
 	"github.com/chessbrain/chessbrain/internal/testing/golden"
-	"github.com/chessbrain/chessbrain/lc0"
 )
 
 func readChunk(t *testing.T, path string) []lc0.Record {

@@ -44,16 +44,16 @@ var rooms = map[string]room{
 	"nn/cuda/driver":        {third: []string{"gorgonia.org/cu"}},
 	"nn/cuda/kernels":       {ours: []string{"nn/cuda/driver"}},
 	"nn/cuda/kernels/gen":   {},
-	"lc0":                   {ours: []string{"chess", "encoding", "record", "nn"}, third: []string{"google.golang.org/protobuf"}},
+	"encoding/lc0":          {ours: []string{"chess", "encoding", "record", "nn"}, third: []string{"google.golang.org/protobuf"}},
 	"mcts":                  {ours: []string{"chess", "encoding"}},
 	"plugins/stage":         {ours: []string{"record"}},
-	"replay":                {ours: []string{"chess", "encoding", "record", "plugins/stage", "lc0", "plugins/sample/chance", "internal/fsx"}, third: []string{"github.com/klauspost/compress", "github.com/fsnotify/fsnotify"}},
-	"replay/importer":       {ours: []string{"chess", "chess/pgn", "encoding", "record", "lc0", "replay", "internal/fsx"}},
+	"replay":                {ours: []string{"chess", "encoding", "record", "plugins/stage", "encoding/lc0", "plugins/sample/chance", "internal/fsx"}, third: []string{"github.com/klauspost/compress", "github.com/fsnotify/fsnotify"}},
+	"replay/importer":       {ours: []string{"chess", "chess/pgn", "encoding", "record", "encoding/lc0", "replay", "internal/fsx"}},
 	"replay/prepare":        {ours: []string{"record", "replay", "internal/fsx"}},
 	"run/pipeline":          {ours: []string{"internal/config", "internal/fsx", "internal/monitor", "nn", "replay", "replay/prepare", "run", "run/cycle", "run/play", "run/setup", "run/train", "trainer"}},
-	"run/verify":            {ours: []string{"arena", "chess", "chess/pgn", "encoding", "internal/config", "internal/fsx", "internal/monitor", "lc0", "nn", "record", "replay", "replay/importer", "replay/prepare", "run", "run/catalogue", "run/gate", "run/play", "run/setup", "run/train", "trainer", "trainer/checkpoint"}},
+	"run/verify":            {ours: []string{"arena", "chess", "chess/pgn", "encoding", "internal/config", "internal/fsx", "internal/monitor", "encoding/lc0", "nn", "record", "replay", "replay/importer", "replay/prepare", "run", "run/catalogue", "run/gate", "run/play", "run/setup", "run/train", "trainer", "trainer/checkpoint"}},
 	"plugins/rescore":       {ours: append([]string{"plugins/sample/chance"}, builtinStages...)},
-	"plugins/rescore/files": {ours: []string{"plugins/rescore", "plugins/stage", "record", "replay", "lc0", "internal/fsx"}},
+	"plugins/rescore/files": {ours: []string{"plugins/rescore", "plugins/stage", "record", "replay", "encoding/lc0", "internal/fsx"}},
 	"plugins/sample":        {ours: append([]string{"plugins/sample/chance"}, builtinStages...)},
 	"plugins/sample/chance": {},
 	"plugins/export":        {ours: append([]string{"chess/pgn", "internal/fsx"}, builtinStages...)},
@@ -68,15 +68,15 @@ var rooms = map[string]room{
 	"arena/ladder":          {ours: []string{"arena", "arena/rating", "chess", "chess/uci", "internal/fsx"}},
 	"arena/rating":          {third: []string{"gonum.org/v1/gonum"}},
 	"chess/uci":             {ours: []string{"mcts", "chess", "encoding", "chess/syzygy", "internal/spawn"}},
-	"internal/bench":        {ours: []string{"chess", "encoding", "mcts", "nn", "nn/device", "nn/kernel", "nn/cpu", "nn/cuda", "nn/cuda/driver", "trainer", "selfplay", "record", "replay", "lc0", "internal/fsx"}},
+	"internal/bench":        {ours: []string{"chess", "encoding", "mcts", "nn", "nn/device", "nn/kernel", "nn/cpu", "nn/cuda", "nn/cuda/driver", "trainer", "selfplay", "record", "replay", "encoding/lc0", "internal/fsx"}},
 	"internal/monitor":      {ours: []string{"internal/fsx"}, third: []string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "golang.org/x/term", "gonum.org/v1/plot", "google.golang.org/protobuf"}},
 	"plugins":               {ours: []string{"plugins/api", "plugins/stage"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc"}},
 	"plugins/api":           {ours: []string{"chess", "encoding", "record", "plugins/stage", "internal/fsx"}, third: []string{"github.com/hashicorp/go-plugin", "google.golang.org/grpc", "google.golang.org/protobuf"}},
 	"plugins/host":          {ours: []string{"plugins/api", "record", "plugins/stage", "internal/fsx", "internal/spawn"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc"}},
 	"plugins/plugintest":    {ours: []string{"chess", "encoding", "nn", "record", "plugins/stage", "plugins", "plugins/api", "plugins/host", "internal/fsx"}, third: []string{"google.golang.org/grpc"}},
 	"run":                   {ours: []string{"internal/fsx", "internal/monitor"}},
-	"run/setup":             {ours: []string{"arena", "chess", "chess/syzygy", "encoding", "internal/config", "internal/fsx", "internal/monitor", "lc0", "mcts", "nn", "nn/builtin", "nn/cpu", "nn/cuda", "nn/cuda/driver", "nn/device", "nn/kernel", "plugins/export", "plugins/host", "plugins/rescore", "plugins/sample", "plugins/stage", "record", "replay", "replay/loader", "run", "selfplay", "trainer", "trainer/checkpoint"}, third: []string{"golang.org/x/sys"}},
-	"run/play":              {ours: []string{"internal/fsx", "internal/monitor", "lc0", "mcts", "nn", "plugins/export", "plugins/rescore", "record", "replay", "run", "run/alarms", "run/setup", "selfplay", "trainer/checkpoint"}},
+	"run/setup":             {ours: []string{"arena", "chess", "chess/syzygy", "encoding", "internal/config", "internal/fsx", "internal/monitor", "encoding/lc0", "mcts", "nn", "nn/builtin", "nn/cpu", "nn/cuda", "nn/cuda/driver", "nn/device", "nn/kernel", "plugins/export", "plugins/host", "plugins/rescore", "plugins/sample", "plugins/stage", "record", "replay", "replay/loader", "run", "selfplay", "trainer", "trainer/checkpoint"}, third: []string{"golang.org/x/sys"}},
+	"run/play":              {ours: []string{"internal/fsx", "internal/monitor", "encoding/lc0", "mcts", "nn", "plugins/export", "plugins/rescore", "record", "replay", "run", "run/alarms", "run/setup", "selfplay", "trainer/checkpoint"}},
 	"run/train":             {ours: []string{"encoding", "internal/fsx", "internal/monitor", "nn", "plugins/export", "plugins/host", "plugins/stage", "record", "replay", "replay/importer", "run", "run/alarms", "run/play", "run/setup", "selfplay", "trainer", "trainer/checkpoint"}},
 	"run/alarms":            {ours: []string{"internal/monitor", "record"}},
 	"run/catalogue":         {ours: []string{"internal/fsx"}},
@@ -86,7 +86,7 @@ var rooms = map[string]room{
 	"run/exporting":         {ours: []string{"internal/fsx", "internal/monitor", "nn", "plugins/export", "plugins/host", "plugins/stage", "replay", "run", "run/setup", "run/train"}},
 	"run/retain":            {ours: []string{"internal/fsx", "replay", "replay/prepare", "run", "run/catalogue", "run/gate", "run/setup", "trainer", "trainer/checkpoint"}},
 	"run/daemon":            {ours: []string{"internal/monitor", "replay", "run", "run/train"}},
-	"run/tools":             {ours: []string{"chess", "encoding", "internal/bench", "internal/config", "internal/fsx", "internal/monitor", "lc0", "mcts", "nn", "nn/builtin", "plugins/export", "plugins/stage", "record", "replay", "run", "run/setup", "run/train", "trainer", "trainer/checkpoint"}},
+	"run/tools":             {ours: []string{"chess", "encoding", "internal/bench", "internal/config", "internal/fsx", "internal/monitor", "encoding/lc0", "mcts", "nn", "nn/builtin", "plugins/export", "plugins/stage", "record", "replay", "run", "run/setup", "run/train", "trainer", "trainer/checkpoint"}},
 	"cmd/chessbrain":        {ours: []string{"*"}, third: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"}},
 }
 
@@ -105,7 +105,7 @@ func init() {
 	}
 }
 
-var builtinStages = []string{"plugins/stage", "record", "chess", "encoding", "chess/syzygy", "nn", "lc0"}
+var builtinStages = []string{"plugins/stage", "record", "chess", "encoding", "chess/syzygy", "nn", "encoding/lc0"}
 
 // TestImportTable fails on an import arrow that the table does not allow.
 func TestImportTable(t *testing.T) {

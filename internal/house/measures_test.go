@@ -18,7 +18,7 @@ import (
 // What the house is measured by. Each number may fall and is lowered here then; one that
 // must rise is a reason to look for another place first.
 const (
-	maxRootEntries   = 21     // folders and files at the root that do not begin with a dot
+	maxRootEntries   = 20     // folders and files at the root that do not begin with a dot
 	maxLines         = 108445 // of hand-written Go outside tests and test kits; that of plugin authors is one, too
 	maxConfigGetters = 0      // calls in run outside run/setup: only setup shall read a configuration
 	maxMethods       = 35     // of a type outside chess, mcts and run/verify

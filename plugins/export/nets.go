@@ -8,7 +8,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/encoding/lc0"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )

@@ -9,7 +9,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/encoding/lc0"
 )
 
 // Number is a float32 whose NaN is null in JSON and "-" in text.

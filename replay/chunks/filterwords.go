@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/encoding/lc0"
 	"github.com/chessbrain/chessbrain/record"
 )
 

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/lc0"
+	"github.com/chessbrain/chessbrain/encoding/lc0"
 	"github.com/chessbrain/chessbrain/record"
 )
 

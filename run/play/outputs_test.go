@@ -14,11 +14,11 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/encoding/lc0"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/testing/memfs"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
-	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/plugins/export"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chessbrain/chessbrain/encoding/lc0"
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/replay/prepare"

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/chessbrain/chessbrain/encoding/lc0"
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/lc0"
 	"github.com/chessbrain/chessbrain/replay/chunks"
 )
 

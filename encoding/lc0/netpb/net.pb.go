@@ -6,7 +6,7 @@
 // versions:
 // 	protoc-gen-go v1.36.12
 // 	protoc        v3.21.12
-// source: lc0/netpb/net.proto
+// source: encoding/lc0/netpb/net.proto
 
 package netpb
 
@@ -40,7 +40,7 @@ type Net struct {
 
 func (x *Net) Reset() {
 	*x = Net{}
-	mi := &file_lc0_netpb_net_proto_msgTypes[0]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52,7 +52,7 @@ func (x *Net) String() string {
 func (*Net) ProtoMessage() {}
 
 func (x *Net) ProtoReflect() protoreflect.Message {
-	mi := &file_lc0_netpb_net_proto_msgTypes[0]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -65,7 +65,7 @@ func (x *Net) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Net.ProtoReflect.Descriptor instead.
 func (*Net) Descriptor() ([]byte, []int) {
-	return file_lc0_netpb_net_proto_rawDescGZIP(), []int{0}
+	return file_encoding_lc0_netpb_net_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *Net) GetMagic() uint32 {
@@ -128,7 +128,7 @@ type EngineVersion struct {
 
 func (x *EngineVersion) Reset() {
 	*x = EngineVersion{}
-	mi := &file_lc0_netpb_net_proto_msgTypes[1]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -140,7 +140,7 @@ func (x *EngineVersion) String() string {
 func (*EngineVersion) ProtoMessage() {}
 
 func (x *EngineVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_lc0_netpb_net_proto_msgTypes[1]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -153,7 +153,7 @@ func (x *EngineVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineVersion.ProtoReflect.Descriptor instead.
 func (*EngineVersion) Descriptor() ([]byte, []int) {
-	return file_lc0_netpb_net_proto_rawDescGZIP(), []int{1}
+	return file_encoding_lc0_netpb_net_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *EngineVersion) GetMajor() uint32 {
@@ -186,7 +186,7 @@ type TrainingParams struct {
 
 func (x *TrainingParams) Reset() {
 	*x = TrainingParams{}
-	mi := &file_lc0_netpb_net_proto_msgTypes[2]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -198,7 +198,7 @@ func (x *TrainingParams) String() string {
 func (*TrainingParams) ProtoMessage() {}
 
 func (x *TrainingParams) ProtoReflect() protoreflect.Message {
-	mi := &file_lc0_netpb_net_proto_msgTypes[2]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -211,7 +211,7 @@ func (x *TrainingParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrainingParams.ProtoReflect.Descriptor instead.
 func (*TrainingParams) Descriptor() ([]byte, []int) {
-	return file_lc0_netpb_net_proto_rawDescGZIP(), []int{2}
+	return file_encoding_lc0_netpb_net_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *TrainingParams) GetTrainingSteps() uint32 {
@@ -231,7 +231,7 @@ type Format struct {
 
 func (x *Format) Reset() {
 	*x = Format{}
-	mi := &file_lc0_netpb_net_proto_msgTypes[3]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -243,7 +243,7 @@ func (x *Format) String() string {
 func (*Format) ProtoMessage() {}
 
 func (x *Format) ProtoReflect() protoreflect.Message {
-	mi := &file_lc0_netpb_net_proto_msgTypes[3]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -256,7 +256,7 @@ func (x *Format) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Format.ProtoReflect.Descriptor instead.
 func (*Format) Descriptor() ([]byte, []int) {
-	return file_lc0_netpb_net_proto_rawDescGZIP(), []int{3}
+	return file_encoding_lc0_netpb_net_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Format) GetWeightsEncoding() int32 {
@@ -290,7 +290,7 @@ type NetworkFormat struct {
 
 func (x *NetworkFormat) Reset() {
 	*x = NetworkFormat{}
-	mi := &file_lc0_netpb_net_proto_msgTypes[4]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -302,7 +302,7 @@ func (x *NetworkFormat) String() string {
 func (*NetworkFormat) ProtoMessage() {}
 
 func (x *NetworkFormat) ProtoReflect() protoreflect.Message {
-	mi := &file_lc0_netpb_net_proto_msgTypes[4]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -315,7 +315,7 @@ func (x *NetworkFormat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NetworkFormat.ProtoReflect.Descriptor instead.
 func (*NetworkFormat) Descriptor() ([]byte, []int) {
-	return file_lc0_netpb_net_proto_rawDescGZIP(), []int{4}
+	return file_encoding_lc0_netpb_net_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *NetworkFormat) GetInput() int32 {
@@ -381,7 +381,7 @@ type Layer struct {
 
 func (x *Layer) Reset() {
 	*x = Layer{}
-	mi := &file_lc0_netpb_net_proto_msgTypes[5]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -393,7 +393,7 @@ func (x *Layer) String() string {
 func (*Layer) ProtoMessage() {}
 
 func (x *Layer) ProtoReflect() protoreflect.Message {
-	mi := &file_lc0_netpb_net_proto_msgTypes[5]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -406,7 +406,7 @@ func (x *Layer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Layer.ProtoReflect.Descriptor instead.
 func (*Layer) Descriptor() ([]byte, []int) {
-	return file_lc0_netpb_net_proto_rawDescGZIP(), []int{5}
+	return file_encoding_lc0_netpb_net_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Layer) GetMinVal() float32 {
@@ -458,7 +458,7 @@ type ConvBlock struct {
 
 func (x *ConvBlock) Reset() {
 	*x = ConvBlock{}
-	mi := &file_lc0_netpb_net_proto_msgTypes[6]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -470,7 +470,7 @@ func (x *ConvBlock) String() string {
 func (*ConvBlock) ProtoMessage() {}
 
 func (x *ConvBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_lc0_netpb_net_proto_msgTypes[6]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -483,7 +483,7 @@ func (x *ConvBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvBlock.ProtoReflect.Descriptor instead.
 func (*ConvBlock) Descriptor() ([]byte, []int) {
-	return file_lc0_netpb_net_proto_rawDescGZIP(), []int{6}
+	return file_encoding_lc0_netpb_net_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ConvBlock) GetWeights() *Layer {
@@ -540,7 +540,7 @@ type SEUnit struct {
 
 func (x *SEUnit) Reset() {
 	*x = SEUnit{}
-	mi := &file_lc0_netpb_net_proto_msgTypes[7]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -552,7 +552,7 @@ func (x *SEUnit) String() string {
 func (*SEUnit) ProtoMessage() {}
 
 func (x *SEUnit) ProtoReflect() protoreflect.Message {
-	mi := &file_lc0_netpb_net_proto_msgTypes[7]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -565,7 +565,7 @@ func (x *SEUnit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SEUnit.ProtoReflect.Descriptor instead.
 func (*SEUnit) Descriptor() ([]byte, []int) {
-	return file_lc0_netpb_net_proto_rawDescGZIP(), []int{7}
+	return file_encoding_lc0_netpb_net_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SEUnit) GetW1() *Layer {
@@ -607,7 +607,7 @@ type Residual struct {
 
 func (x *Residual) Reset() {
 	*x = Residual{}
-	mi := &file_lc0_netpb_net_proto_msgTypes[8]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -619,7 +619,7 @@ func (x *Residual) String() string {
 func (*Residual) ProtoMessage() {}
 
 func (x *Residual) ProtoReflect() protoreflect.Message {
-	mi := &file_lc0_netpb_net_proto_msgTypes[8]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -632,7 +632,7 @@ func (x *Residual) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Residual.ProtoReflect.Descriptor instead.
 func (*Residual) Descriptor() ([]byte, []int) {
-	return file_lc0_netpb_net_proto_rawDescGZIP(), []int{8}
+	return file_encoding_lc0_netpb_net_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Residual) GetConv1() *ConvBlock {
@@ -680,7 +680,7 @@ type Weights struct {
 
 func (x *Weights) Reset() {
 	*x = Weights{}
-	mi := &file_lc0_netpb_net_proto_msgTypes[9]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -692,7 +692,7 @@ func (x *Weights) String() string {
 func (*Weights) ProtoMessage() {}
 
 func (x *Weights) ProtoReflect() protoreflect.Message {
-	mi := &file_lc0_netpb_net_proto_msgTypes[9]
+	mi := &file_encoding_lc0_netpb_net_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -705,7 +705,7 @@ func (x *Weights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Weights.ProtoReflect.Descriptor instead.
 func (*Weights) Descriptor() ([]byte, []int) {
-	return file_lc0_netpb_net_proto_rawDescGZIP(), []int{9}
+	return file_encoding_lc0_netpb_net_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Weights) GetInput() *ConvBlock {
@@ -820,11 +820,11 @@ func (x *Weights) GetIp2MovB() *Layer {
 	return nil
 }
 
-var File_lc0_netpb_net_proto protoreflect.FileDescriptor
+var File_encoding_lc0_netpb_net_proto protoreflect.FileDescriptor
 
-const file_lc0_netpb_net_proto_rawDesc = "" +
+const file_encoding_lc0_netpb_net_proto_rawDesc = "" +
 	"\n" +
-	"\x13lc0/netpb/net.proto\x12\x0echessbrain.lc0\"\xc0\x02\n" +
+	"\x1cencoding/lc0/netpb/net.proto\x12\x0echessbrain.lc0\"\xc0\x02\n" +
 	"\x03Net\x12\x14\n" +
 	"\x05magic\x18\x01 \x01(\aR\x05magic\x12\x18\n" +
 	"\alicense\x18\x02 \x01(\tR\alicense\x12>\n" +
@@ -895,22 +895,22 @@ const file_lc0_netpb_net_proto_rawDesc = "" +
 	"\tip1_mov_w\x18\r \x01(\v2\x15.chessbrain.lc0.LayerR\aip1MovW\x121\n" +
 	"\tip1_mov_b\x18\x0e \x01(\v2\x15.chessbrain.lc0.LayerR\aip1MovB\x121\n" +
 	"\tip2_mov_w\x18\x0f \x01(\v2\x15.chessbrain.lc0.LayerR\aip2MovW\x121\n" +
-	"\tip2_mov_b\x18\x10 \x01(\v2\x15.chessbrain.lc0.LayerR\aip2MovBB,Z*github.com/chessbrain/chessbrain/lc0/netpb"
+	"\tip2_mov_b\x18\x10 \x01(\v2\x15.chessbrain.lc0.LayerR\aip2MovBB5Z3github.com/chessbrain/chessbrain/encoding/lc0/netpb"
 
 var (
-	file_lc0_netpb_net_proto_rawDescOnce sync.Once
-	file_lc0_netpb_net_proto_rawDescData []byte
+	file_encoding_lc0_netpb_net_proto_rawDescOnce sync.Once
+	file_encoding_lc0_netpb_net_proto_rawDescData []byte
 )
 
-func file_lc0_netpb_net_proto_rawDescGZIP() []byte {
-	file_lc0_netpb_net_proto_rawDescOnce.Do(func() {
-		file_lc0_netpb_net_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_lc0_netpb_net_proto_rawDesc), len(file_lc0_netpb_net_proto_rawDesc)))
+func file_encoding_lc0_netpb_net_proto_rawDescGZIP() []byte {
+	file_encoding_lc0_netpb_net_proto_rawDescOnce.Do(func() {
+		file_encoding_lc0_netpb_net_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_encoding_lc0_netpb_net_proto_rawDesc), len(file_encoding_lc0_netpb_net_proto_rawDesc)))
 	})
-	return file_lc0_netpb_net_proto_rawDescData
+	return file_encoding_lc0_netpb_net_proto_rawDescData
 }
 
-var file_lc0_netpb_net_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
-var file_lc0_netpb_net_proto_goTypes = []any{
+var file_encoding_lc0_netpb_net_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_encoding_lc0_netpb_net_proto_goTypes = []any{
 	(*Net)(nil),            // 0: chessbrain.lc0.Net
 	(*EngineVersion)(nil),  // 1: chessbrain.lc0.EngineVersion
 	(*TrainingParams)(nil), // 2: chessbrain.lc0.TrainingParams
@@ -922,7 +922,7 @@ var file_lc0_netpb_net_proto_goTypes = []any{
 	(*Residual)(nil),       // 8: chessbrain.lc0.Residual
 	(*Weights)(nil),        // 9: chessbrain.lc0.Weights
 }
-var file_lc0_netpb_net_proto_depIdxs = []int32{
+var file_encoding_lc0_netpb_net_proto_depIdxs = []int32{
 	1,  // 0: chessbrain.lc0.Net.min_version:type_name -> chessbrain.lc0.EngineVersion
 	3,  // 1: chessbrain.lc0.Net.format:type_name -> chessbrain.lc0.Format
 	2,  // 2: chessbrain.lc0.Net.training_params:type_name -> chessbrain.lc0.TrainingParams
@@ -964,26 +964,26 @@ var file_lc0_netpb_net_proto_depIdxs = []int32{
 	0,  // [0:34] is the sub-list for field type_name
 }
 
-func init() { file_lc0_netpb_net_proto_init() }
-func file_lc0_netpb_net_proto_init() {
-	if File_lc0_netpb_net_proto != nil {
+func init() { file_encoding_lc0_netpb_net_proto_init() }
+func file_encoding_lc0_netpb_net_proto_init() {
+	if File_encoding_lc0_netpb_net_proto != nil {
 		return
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
-			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lc0_netpb_net_proto_rawDesc), len(file_lc0_netpb_net_proto_rawDesc)),
+			RawDescriptor: unsafe.Slice(unsafe.StringData(file_encoding_lc0_netpb_net_proto_rawDesc), len(file_encoding_lc0_netpb_net_proto_rawDesc)),
 			NumEnums:      0,
 			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
-		GoTypes:           file_lc0_netpb_net_proto_goTypes,
-		DependencyIndexes: file_lc0_netpb_net_proto_depIdxs,
-		MessageInfos:      file_lc0_netpb_net_proto_msgTypes,
+		GoTypes:           file_encoding_lc0_netpb_net_proto_goTypes,
+		DependencyIndexes: file_encoding_lc0_netpb_net_proto_depIdxs,
+		MessageInfos:      file_encoding_lc0_netpb_net_proto_msgTypes,
 	}.Build()
-	File_lc0_netpb_net_proto = out.File
-	file_lc0_netpb_net_proto_goTypes = nil
-	file_lc0_netpb_net_proto_depIdxs = nil
+	File_encoding_lc0_netpb_net_proto = out.File
+	file_encoding_lc0_netpb_net_proto_goTypes = nil
+	file_encoding_lc0_netpb_net_proto_depIdxs = nil
 }

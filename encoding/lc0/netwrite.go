@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/lc0/netpb"
+	"github.com/chessbrain/chessbrain/encoding/lc0/netpb"
 	"github.com/chessbrain/chessbrain/nn"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/lc0/netpb"
+	"github.com/chessbrain/chessbrain/encoding/lc0/netpb"
 	"github.com/chessbrain/chessbrain/nn"
 )
 
