@@ -199,11 +199,11 @@ func (x *exporter) work(ctx context.Context) error {
 // DryRun checks the configuration and says which nets would be exported, and
 // where to. It creates nothing.
 func DryRun(opt Options, w io.Writer) (err error) {
-	x := &exporter{opt: opt, want: setup.ExportingOf(opt.Effective.Config), log: slog.New(slog.DiscardHandler)}
+	x := &exporter{opt: opt, want: setup.ExportingOf(opt.Effective.Config)}
 	if x.dir, _, err = setup.Layout(opt.Effective.Config); err != nil {
 		return err
 	}
-	if x.stages, err = setup.LookAtExporter(opt.Effective, x.dir.Root, x.log); err != nil {
+	if x.stages, err = setup.LookAtStages(opt.Effective, setup.Uses{stage.KindExporter: setup.Opened}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.stages.Close()) }()

@@ -216,12 +216,11 @@ func DescribeGPUs() (lines []string) {
 }
 
 // openCUDA opens a GPU with its kernels.
-func openCUDA(p Device) (*cuda.Device, error) {
+func openCUDA(p Device) (dev *cuda.Device, err error) {
 	d, err := Machine.open(int(p))
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", p, err)
+	if err == nil {
+		dev, err = cuda.Open(d)
 	}
-	dev, err := cuda.Open(d)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", p, err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -42,7 +41,7 @@ func dryRun(e *config.Effective, w io.Writer, look func(*Training) (*Start, erro
 	if _, err := s.Trainer(arch); err != nil {
 		return err
 	}
-	stages, err := tryStages(e, TrainUses(e.Config))
+	stages, err := LookAtStages(e, TrainUses(e.Config))
 	if err != nil {
 		return err
 	}
@@ -190,7 +189,7 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 		return err
 	}
 	c, s := e.Config, e.Config.GetSelfplay()
-	stages, err := tryStages(e, PlayUses)
+	stages, err := LookAtStages(e, PlayUses)
 	if err != nil {
 		return err
 	}
@@ -239,13 +238,6 @@ func checkPlays(e *config.Effective) error {
 		return &config.Error{Field: "selfplay", Reason: err.Error()}
 	}
 	return nil
-}
-
-// tryStages looks at the stages of a process. Programs are found, hashed and held
-// against the lock file; none is started, for who looks has not yet decided to run
-// them.
-func tryStages(e *config.Effective, u Uses) (*Stages, error) {
-	return LookAtStages(e, u, HostOptions(e.Config.GetPlugins(), e.Config.GetRunDir(), slog.New(slog.DiscardHandler)))
 }
 
 // checkRunDir refuses directories that cannot be written, before anything is

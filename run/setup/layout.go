@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/run"
 )
 
@@ -61,7 +62,7 @@ func runAt(root string) (dir run.Dir, info run.RunInfo, ok bool, err error) {
 // nil = no run is there.
 func OfRun(e *config.Effective) (*config.File, error) {
 	path := run.Dir{Root: e.Config.GetRunDir()}.ConfigFile()
-	if !fileThere(path) {
+	if !fsx.IsFile(path) {
 		return nil, nil
 	}
 	return config.LoadRun(path)
@@ -83,7 +84,7 @@ func OfLoop(e *config.Effective) (*config.File, error) {
 // OfTraining is OfRun for a plain training, which has no place in a closed loop's.
 func OfTraining(e *config.Effective) (*config.File, error) {
 	file, err := OfRun(e)
-	loops := fileThere(filepath.Join(e.Config.GetRunDir(), run.CyclesName))
+	loops := fsx.IsFile(filepath.Join(e.Config.GetRunDir(), run.CyclesName))
 	if file == nil || !loops || e.Origin("training.source") != "default" {
 		return file, err
 	}

@@ -147,7 +147,7 @@ func (t *Training) NetFile() string { return t.e.Config.GetModel().GetNet() }
 // that it keeps, unless the configuration names others, or else those of InitialNet.
 func FirstNet(e *config.Effective, seed uint64) (*nn.Net, error) {
 	kept := run.Dir{Root: e.Config.GetRunDir()}.InitialNet()
-	if e.Config.GetModel().GetNet() == "" && fileThere(kept) {
+	if e.Config.GetModel().GetNet() == "" && fsx.IsFile(kept) {
 		return ReadNet(kept)
 	}
 	return InitialNet(e, seed)

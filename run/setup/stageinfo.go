@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -73,8 +74,5 @@ func describe(infos []StageInfo) string {
 	for _, i := range infos {
 		parts = append(parts, i.String())
 	}
-	if len(parts) == 0 {
-		return "none"
-	}
-	return strings.Join(parts, ", ")
+	return cmp.Or(strings.Join(parts, ", "), "none")
 }

@@ -74,13 +74,6 @@ func OpenKinds(ctx context.Context, e *config.Effective, dir string, log *slog.L
 	return OpenUsed(ctx, e, u, HostOptions(e.Config.GetPlugins(), dir, log))
 }
 
-// LookAtExporter opens the exporter alone for a dry run: an exporter that is a program is
-// found, hashed and held against the lock file, and is not started. There is no
-// Exporter to work with then; DescribeTo says which it is.
-func LookAtExporter(e *config.Effective, dir string, log *slog.Logger) (*Stages, error) {
-	return LookAtStages(e, Uses{stage.KindExporter: Opened}, HostOptions(e.Config.GetPlugins(), dir, log))
-}
-
 // HostOptions are those of a host for the built-in stages and the programs that the
 // configuration names directories for. With a run directory its plugins.lock
 // counts; "" = without one. c may be nil: the defaults.
@@ -103,19 +96,15 @@ func HostOptions(c *config.Plugins, runDir string, log *slog.Logger) host.Option
 // (exit code 2). The stages must be closed.
 func OpenUsed(ctx context.Context, e *config.Effective, u Uses, o host.Options) (*Stages, error) {
 	s := &Stages{options: o}
-	if err := s.open(ctx, e.Config, u); err != nil {
-		return nil, located(e, err)
-	}
-	return s, nil
+	return s, located(e, s.open(ctx, e.Config, u))
 }
 
-// LookAtStages is OpenUsed without a start of a program; see Stages.looks.
-func LookAtStages(e *config.Effective, u Uses, o host.Options) (*Stages, error) {
-	s := &Stages{looks: true, options: o}
-	if err := s.open(context.Background(), e.Config, u); err != nil {
-		return nil, located(e, err)
-	}
-	return s, nil
+// LookAtStages is OpenUsed for a dry run. Programs are found, hashed and held against the
+// lock file; none is started, for who looks has not yet decided to run them. A stage that
+// is a program is not there to work with; DescribeTo says which it is.
+func LookAtStages(e *config.Effective, u Uses) (*Stages, error) {
+	s := &Stages{looks: true, options: HostOptions(e.Config.GetPlugins(), e.Config.GetRunDir(), slog.New(slog.DiscardHandler))}
+	return s, located(e, s.open(context.Background(), e.Config, u))
 }
 
 // open opens what c names and u asks for. After an error what was opened is closed.

@@ -103,7 +103,7 @@ func (s *Start) checkTraining() error {
 		return err
 	}
 	if m == nil {
-		loops := want != shuffledRows && fileThere(filepath.Join(s.Dir.Root, run.CyclesName))
+		loops := want != shuffledRows && fsx.IsFile(filepath.Join(s.Dir.Root, run.CyclesName))
 		if loops && (s.before == nil || s.before.GetTraining().GetTrainingName() == s.Dir.Training) {
 			return otherRows(s.e, s.Dir.Root, s.Dir.Training, shuffledRows, want)
 		}
@@ -175,7 +175,7 @@ func (t *Training) CheckNew(net *nn.Net, from string) error {
 	if err != nil {
 		return err
 	}
-	if there || fileThere(run.Dir{Root: t.Root}.InitialNet()) {
+	if there || fsx.IsFile(run.Dir{Root: t.Root}.InitialNet()) {
 		return t.e.Errorf("run_dir", "name another --run-dir, or go on with chessbrain train", "%s is a run already", t.Root)
 	}
 	return nil
@@ -202,8 +202,3 @@ func (t *Training) checkArch(net *nn.Net, from string) error {
 // archFields are the fields of an architecture.
 var archFields = []string{"conv_tower.filters", "conv_tower.blocks", "conv_tower.se_ratio", "activation", "input_format", "policy_head", "value_head",
 	"value_channels", "value_hidden", "moves_left", "moves_left_channels", "moves_left_hidden", "sparse.accumulators", "sparse.policy_units", "sparse.value_units"}
-
-func fileThere(path string) bool {
-	_, err := fsx.OS.Stat(path)
-	return err == nil
-}

@@ -106,7 +106,7 @@ func TestDryRunStartsNothing(t *testing.T) {
 	if err := setup.DryRunSelfPlay(runtest.Resolve(t, root+"/run", "--rescorer=mine --plugin-dir="+programs), &bytes.Buffer{}); err != nil {
 		t.Error(err)
 	}
-	if _, err := setup.LookAtExporter(runtest.Resolve(t, root+"/run", "--exporter=mine --plugin-dir="+programs), root+"/run", nil); err != nil {
+	if _, err := setup.LookAtStages(runtest.Resolve(t, root+"/run", "--exporter=mine --plugin-dir="+programs), setup.Uses{stage.KindExporter: setup.Opened}); err != nil {
 		t.Error(err)
 	}
 	if err := os.Chmod(programs, 0o777); err != nil {
