@@ -225,17 +225,10 @@ func message(kind string, payload any) Message {
 	return Message{Type: kind, Payload: raw}
 }
 
-// Send gives one command without a payload to the process that listens at path;
-// see SendMessage.
-func Send(ctx context.Context, path, command string, fn func(Message) error) error {
-	return SendMessage(ctx, path, Message{Type: command}, fn)
-}
-
-// SendMessage gives one command to the process that listens at path and calls fn
-// with each answer: once, or until the process ends for subscribe. An answer of
-// type error is returned as an error.
-func SendMessage(ctx context.Context, path string, message Message, fn func(Message) error) error {
-	command := message.Type
+// Send gives one command to the process that listens at path and calls fn with each
+// answer: once, or until the process ends for subscribe. An answer of type error is
+// returned as an error.
+func Send(ctx context.Context, path string, command Message, fn func(Message) error) error {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
@@ -243,8 +236,8 @@ func SendMessage(ctx context.Context, path string, message Message, fn func(Mess
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	if err := json.NewEncoder(conn).Encode(message); err != nil {
-		return fmt.Errorf("send %s: %w", command, err)
+	if err := json.NewEncoder(conn).Encode(command); err != nil {
+		return fmt.Errorf("send %s: %w", command.Type, err)
 	}
 	in := json.NewDecoder(conn)
 	for answered := false; ; answered = true {
@@ -253,14 +246,14 @@ func SendMessage(ctx context.Context, path string, message Message, fn func(Mess
 			if answered || ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return fmt.Errorf("read the answer to %s: %w", command, err)
+			return fmt.Errorf("read the answer to %s: %w", command.Type, err)
 		}
 		if m.Type == "error" {
 			var text string
 			_ = json.Unmarshal(m.Payload, &text) // an error's payload is its text
 			return errors.New(text)
 		}
-		if err := fn(m); err != nil || command != "subscribe" {
+		if err := fn(m); err != nil || command.Type != "subscribe" {
 			return err
 		}
 	}

@@ -68,7 +68,7 @@ func TestProcessStops(t *testing.T) {
 		t.Fatalf("owners %+v, %v: want one that names its socket", owners, err)
 	}
 	send := func(command string) (answer string) {
-		if err := Send(t.Context(), owners[0].Socket, command, func(m Message) error {
+		if err := Send(t.Context(), owners[0].Socket, Message{Type: command}, func(m Message) error {
 			answer = string(m.Payload)
 			return nil
 		}); err != nil {
@@ -79,7 +79,7 @@ func TestProcessStops(t *testing.T) {
 	if got := send("status"); got != `"a page"` {
 		t.Errorf("status %s", got)
 	}
-	swap := SendMessage(t.Context(), owners[0].Socket, Message{Type: "swap-plugin", Payload: []byte(`{}`)}, func(Message) error { return nil })
+	swap := Send(t.Context(), owners[0].Socket, Message{Type: "swap-plugin", Payload: []byte(`{}`)}, func(Message) error { return nil })
 	if swap == nil || swap.Error() != "a gatekeeper has no stages" {
 		t.Errorf("swap: %v", swap)
 	}

@@ -97,7 +97,7 @@ func ask(c *cobra.Command, root string, roles []run.Role, who string, m run.Mess
 				tell(c)("process %d has not answered for %v: it is suspended, or in a long step; Ctrl-C ends the wait", o.PID, answersWithin)
 			})
 			defer slow.Stop()
-			return run.SendMessage(c.Context(), o.Socket, m, func(answer run.Message) error {
+			return run.Send(c.Context(), o.Socket, m, func(answer run.Message) error {
 				slow.Stop()
 				return printJSON(c, answer)
 			})

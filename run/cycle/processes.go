@@ -72,7 +72,7 @@ func (p *Process) ask(ctx context.Context) {
 	if p.socket == "" {
 		return
 	}
-	err := run.Send(ctx, p.socket, "status", func(m run.Message) error { p.Page = m.Payload; return nil })
+	err := run.Send(ctx, p.socket, run.Message{Type: "status"}, func(m run.Message) error { p.Page = m.Payload; return nil })
 	if err == nil && p.Page == nil {
 		err = context.DeadlineExceeded
 	}

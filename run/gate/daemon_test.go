@@ -63,14 +63,14 @@ func TestDaemon(t *testing.T) {
 		t.Fatalf("ended: %v", e.err)
 	}
 	var p Page
-	err := run.Send(t.Context(), socketOf(t, root), "status", func(m run.Message) error { return json.Unmarshal(m.Payload, &p) })
+	err := run.Send(t.Context(), socketOf(t, root), run.Message{Type: "status"}, func(m run.Message) error { return json.Unmarshal(m.Payload, &p) })
 	if err != nil || p.Job != "job" || p.Accepted != 1 || p.Rejected != 0 {
 		t.Errorf("status %+v, %v", p, err)
 	}
-	if err := run.Send(t.Context(), socketOf(t, root), "checkpoint-now", func(run.Message) error { return nil }); err == nil {
+	if err := run.Send(t.Context(), socketOf(t, root), run.Message{Type: "checkpoint-now"}, func(run.Message) error { return nil }); err == nil {
 		t.Error("a gatekeeper took a command of trainers")
 	}
-	if err := run.Send(t.Context(), socketOf(t, root), "stop", func(run.Message) error { return nil }); err != nil {
+	if err := run.Send(t.Context(), socketOf(t, root), run.Message{Type: "stop"}, func(run.Message) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if e := <-ended; !errors.Is(e.err, run.ErrInterrupted) || len(e.s.Results) != 1 {

@@ -144,7 +144,7 @@ func TestSelfPlayControl(t *testing.T) {
 		runtime.Gosched()
 	}
 	ask := func(command string) (answers []run.Message, err error) {
-		err = run.Send(t.Context(), socket, command, func(m run.Message) error {
+		err = run.Send(t.Context(), socket, run.Message{Type: command}, func(m run.Message) error {
 			answers = append(answers, m)
 			return nil
 		})

@@ -179,7 +179,7 @@ func tell(t *testing.T, root, command string) (page Page) {
 	if err != nil || len(owners) != 1 {
 		t.Fatalf("owners of the lock: %v, %v", owners, err)
 	}
-	err = run.Send(t.Context(), owners[0].Socket, command, func(m run.Message) error {
+	err = run.Send(t.Context(), owners[0].Socket, run.Message{Type: command}, func(m run.Message) error {
 		if command != "status" {
 			return nil
 		}

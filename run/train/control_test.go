@@ -22,7 +22,7 @@ func TestControl(t *testing.T) {
 			t.Fatal(owners, err)
 		}
 		send := func(command string) (answer run.Message, err error) {
-			err = run.Send(t.Context(), owners[0].Socket, command, func(m run.Message) error { answer = m; return nil })
+			err = run.Send(t.Context(), owners[0].Socket, run.Message{Type: command}, func(m run.Message) error { answer = m; return nil })
 			return answer, err
 		}
 		var page Page
@@ -68,13 +68,13 @@ func TestSubscribe(t *testing.T) {
 		}
 	}()
 	n := 0
-	err = run.Send(t.Context(), owners[0].Socket, "subscribe", func(m run.Message) error {
+	err = run.Send(t.Context(), owners[0].Socket, run.Message{Type: "subscribe"}, func(m run.Message) error {
 		var e event
 		if m.Type != "event" || json.Unmarshal(m.Payload, &e) != nil || e.Type == "" {
 			t.Errorf("answer %s %s", m.Type, m.Payload)
 		}
 		if n++; n == 5 {
-			return run.Send(t.Context(), owners[0].Socket, "stop", func(run.Message) error { return nil })
+			return run.Send(t.Context(), owners[0].Socket, run.Message{Type: "stop"}, func(run.Message) error { return nil })
 		}
 		return nil
 	})

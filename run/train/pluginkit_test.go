@@ -236,7 +236,7 @@ func (l *live) sendTo(role string, m run.Message) (answer run.Message, err error
 	if len(owners) != 1 || owners[0].Socket == "" {
 		return answer, fmt.Errorf("%s: no socket: %v", role, owners)
 	}
-	err = run.SendMessage(context.Background(), owners[0].Socket, m, func(m run.Message) error { answer = m; return nil })
+	err = run.Send(context.Background(), owners[0].Socket, m, func(m run.Message) error { answer = m; return nil })
 	return answer, err
 }
 

@@ -42,7 +42,7 @@ func TestAnswersWhileItWaits(t *testing.T) {
 			if err != nil || len(owners) != 1 {
 				return answer, fmt.Errorf("%v, %w", owners, err)
 			}
-			err = run.Send(t.Context(), owners[0].Socket, command, func(m run.Message) error { answer = m; return nil })
+			err = run.Send(t.Context(), owners[0].Socket, run.Message{Type: command}, func(m run.Message) error { answer = m; return nil })
 			return answer, err
 		}
 		pauses := 0
