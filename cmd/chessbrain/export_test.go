@@ -18,7 +18,6 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run/setup"
-	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // executeLine runs a command line in this process and returns its standard output.
@@ -42,7 +41,7 @@ func TestExportCommand(t *testing.T) {
 	}
 	a := nn.DefaultArch()
 	a.Filters, a.Blocks, a.ValueChannels, a.ValueHidden, a.MLChannels, a.MLHidden = 8, 1, 4, 8, 2, 8
-	f, err := os.Create(filepath.Join(from, "n", train.HandedNet))
+	f, err := os.Create(filepath.Join(from, "n", setup.NetFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
-	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // testNet returns a very small net.
@@ -35,7 +34,7 @@ func handOver(t testing.TB, root, in, name string, seed uint64, at int64, files 
 	t.Helper()
 	dir := filepath.Join(root, in, name)
 	if len(files) == 0 {
-		files = []string{train.HandedNet}
+		files = []string{setup.NetFile}
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		t.Fatal(err)
@@ -180,7 +179,7 @@ func TestAfterKill(t *testing.T) {
 
 // moveNet puts a file of the test's net into a directory of the run.
 func moveNet(root, dir string) error {
-	data, err := os.ReadFile(filepath.Join(root, "toexport", "a-main-s28-d1", train.HandedNet))
+	data, err := os.ReadFile(filepath.Join(root, "toexport", "a-main-s28-d1", setup.NetFile))
 	return errors.Join(err, os.MkdirAll(filepath.Join(root, dir), 0o777), os.WriteFile(filepath.Join(root, dir, "a-main-s28-d1.safetensors"), data, 0o666))
 }
 
@@ -213,7 +212,7 @@ func TestOtherExporters(t *testing.T) {
 // TestWeights: the averaged weights where there are any.
 func TestWeights(t *testing.T) {
 	root := t.TempDir()
-	handOver(t, root, "toexport", "both", 10, 1000, train.HandedNet, train.HandedAverage)
+	handOver(t, root, "toexport", "both", 10, 1000, setup.NetFile, setup.AverageFile)
 	handOver(t, root, "toexport", "raw", 20, 2000)
 	s, log, err := exportOnce(t, root, "training.swa.period=5,export.weights=SWA", nil)
 	if err != nil || len(s.Nets) != 2 {
@@ -233,7 +232,7 @@ func TestDamagedNet(t *testing.T) {
 	root := t.TempDir()
 	handOver(t, root, "toexport", "bad", 1, 1000)
 	handOver(t, root, "toexport", "good", 2, 2000)
-	path := filepath.Join(root, "toexport", "bad", train.HandedNet)
+	path := filepath.Join(root, "toexport", "bad", setup.NetFile)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

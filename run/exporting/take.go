@@ -41,7 +41,7 @@ func sources(dir string) ([]run.NetFile, error) {
 	var all []run.NetFile
 	for _, name := range names {
 		path := filepath.Join(dir, name)
-		info, err := os.Stat(filepath.Join(path, train.HandedNet))
+		info, err := os.Stat(filepath.Join(path, setup.NetFile))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -193,12 +193,12 @@ func (n *Net) publish(ctx context.Context, q queue, c *stage.Checkpoint, files [
 // read returns the weights that the configuration asks for.
 func (x *exporter) read(s run.NetFile) (net *nn.Net, meta map[string]string, weights string, err error) {
 	if x.want.Averaged {
-		net, meta, err = setup.ReadNetFile(filepath.Join(s.Path, train.HandedAverage))
+		net, meta, err = setup.ReadNetFile(filepath.Join(s.Path, setup.AverageFile))
 		if !errors.Is(err, fs.ErrNotExist) {
 			return net, meta, "swa", err
 		}
 		x.log.Warn("there are no averaged weights (training.swa.period is 0, or it has not passed yet): the raw ones are exported", "net", s.Name)
 	}
-	net, meta, err = setup.ReadNetFile(filepath.Join(s.Path, train.HandedNet))
+	net, meta, err = setup.ReadNetFile(filepath.Join(s.Path, setup.NetFile))
 	return net, meta, "raw", err
 }

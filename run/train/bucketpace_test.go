@@ -71,7 +71,7 @@ func TestEpochs(t *testing.T) {
 	if _, err := os.Stat(whole + "/models"); err == nil {
 		t.Error("a candidate was published")
 	}
-	path := filepath.Join(run.Dir{Root: whole}.ToExport(), one, HandedNet)
+	path := filepath.Join(run.Dir{Root: whole}.ToExport(), one, setup.NetFile)
 	if _, meta, err := setup.ReadNetFile(path); err != nil || meta["net"] != one || meta["samples"] != "40" || meta["weights"] != "raw" {
 		t.Errorf("%v, %v", meta, err)
 	}
@@ -83,7 +83,7 @@ func TestEpochs(t *testing.T) {
 	for _, more := range []string{" --steps=4", " --steps=7", ""} {
 		train(t, parts, flags+more)
 	}
-	if two := handedOver(t, parts); len(two) != 1 || netID(t, path) != netID(t, filepath.Join(run.Dir{Root: parts}.ToExport(), two[0], HandedNet)) {
+	if two := handedOver(t, parts); len(two) != 1 || netID(t, path) != netID(t, filepath.Join(run.Dir{Root: parts}.ToExport(), two[0], setup.NetFile)) {
 		t.Errorf("an epoch in three parts: %v, or another net", two)
 	}
 
@@ -244,8 +244,8 @@ func TestExportOwed(t *testing.T) {
 		t.Fatalf("handed over %v", nets)
 	}
 	net := filepath.Join(run.Dir{Root: dir}.ToExport(), nets[0])
-	id := netID(t, filepath.Join(net, HandedNet))
-	if average := netID(t, filepath.Join(net, HandedAverage)); average == id {
+	id := netID(t, filepath.Join(net, setup.NetFile))
+	if average := netID(t, filepath.Join(net, setup.AverageFile)); average == id {
 		t.Error("the average is the raw net")
 	}
 	if err := os.RemoveAll(net); err != nil {
@@ -262,7 +262,7 @@ func TestExportOwed(t *testing.T) {
 		t.Fatal(err)
 	}
 	train(t, dir, flags)
-	if got := handedOver(t, dir); !slices.Equal(got, []string{filepath.Base(other), nets[0]}) || netID(t, filepath.Join(net, HandedNet)) != id {
+	if got := handedOver(t, dir); !slices.Equal(got, []string{filepath.Base(other), nets[0]}) || netID(t, filepath.Join(net, setup.NetFile)) != id {
 		t.Errorf("the net that was owed: %v", got)
 	}
 	// A kill between the net and the note.

@@ -17,12 +17,6 @@ import (
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
-// Files of a directory that a trainer hands over to chessbrain export.
-const (
-	HandedNet     = setup.NetFile     // the weights as trained
-	HandedAverage = setup.AverageFile // the averaged ones, where there is an average
-)
-
 // exportByMode exports the net of the newest checkpoint to where
 // training.export_mode says, unless that was done.
 func (p *publisher) exportByMode(ctx context.Context) error {
@@ -49,8 +43,8 @@ func (p *publisher) exportPending(ctx context.Context) error {
 	return nil
 }
 
-// handOver writes the net of the newest checkpoint as a directory of dir, raw and
-// averaged weights, for chessbrain export to take away. What was handed over last
+// handOver writes the net of the newest checkpoint as a directory of dir, with the files
+// setup.NetFile and, where there is an average, setup.AverageFile, for chessbrain export to take away. What was handed over last
 // is noted beside the checkpoints, so that a restart does not do it twice. An
 // untrained net is no candidate.
 func (p *publisher) handOver(dir string) error {
