@@ -12,7 +12,7 @@ import (
 // LinesForm is a sort of journal: an append-only file of JSON objects, one a line.
 type LinesForm[T any] struct {
 	Name   string         // in messages
-	Check  func(*T) error // says why an object cannot be a line; nil = each can
+	Check  func(*T) error // says why an object cannot be a line
 	Remedy string         // "; do this" where a line is none; "" = the caller says it
 }
 
@@ -70,7 +70,7 @@ func (f LinesForm[T]) Parse(data []byte) (lines []T, ends []int64, err error) {
 		var v T
 		err := json.Unmarshal(data[at:at+n], &v)
 		if err == nil {
-			err = f.check(&v)
+			err = f.Check(&v)
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("line %d at byte %d: %w", len(lines)+1, at, err)
@@ -78,13 +78,6 @@ func (f LinesForm[T]) Parse(data []byte) (lines []T, ends []int64, err error) {
 		at += n + 1
 		lines, ends = append(lines, v), append(ends, int64(at))
 	}
-}
-
-func (f LinesForm[T]) check(v *T) error {
-	if f.Check == nil {
-		return nil
-	}
-	return f.Check(v)
 }
 
 // Cut keeps the first n of the lines that were there when it was opened.
@@ -101,7 +94,7 @@ func (l *Lines[T]) Cut(n int) error {
 
 // Add writes a line; nil means on stable storage.
 func (l *Lines[T]) Add(v T) error {
-	err := l.form.check(&v)
+	err := l.form.Check(&v)
 	if err == nil {
 		err = l.AddLine(v)
 	}
