@@ -237,6 +237,16 @@ func joined(errs []error) error {
 	return errors.Join(errs...)
 }
 
+// Sleep waits for some time, or until ctx ends.
+func Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // OpenNumbered opens the first free of a role's numbers: from 1, or number alone
 // where it is not 0. It is for roles that several processes of a run have.
 func OpenNumbered(ctx context.Context, dir Dir, role func(uint64) Role, number uint64, o Options) (*Process, uint64, error) {

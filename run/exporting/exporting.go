@@ -188,10 +188,8 @@ func (x *exporter) work(ctx context.Context) error {
 		if first {
 			x.log.Info("looking for nets", "in", x.queues[0].from, "every", x.opt.Poll)
 		}
-		select {
-		case <-time.After(x.opt.Poll):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := run.Sleep(ctx, x.opt.Poll); err != nil {
+			return err
 		}
 	}
 }

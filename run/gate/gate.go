@@ -108,10 +108,8 @@ func (g *gatekeeper) work(ctx context.Context) error {
 			said = time.Now()
 		}
 		g.page.Set(func(p *Page) { p.State, p.Match = "waiting", nil })
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(cmp.Or(g.opt.poll, pollEvery)):
+		if err := run.Sleep(ctx, cmp.Or(g.opt.poll, pollEvery)); err != nil {
+			return err
 		}
 		if err := g.process.Err(); err != nil {
 			return err

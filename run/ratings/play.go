@@ -98,10 +98,8 @@ func (r *rater) rounds(ctx context.Context) error {
 			return ctx.Err() // interrupted work may have left a match out
 		}
 		r.page.Set(func(p *Page) { *p = Page{State: "waiting", Matches: r.done.Matches, Games: r.done.Games} })
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(r.opt.Poll):
+		if err := run.Sleep(ctx, r.opt.Poll); err != nil {
+			return err
 		}
 	}
 }

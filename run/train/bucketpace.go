@@ -17,19 +17,6 @@ const (
 	paceWords = 60
 )
 
-// pacePause waits between two looks for newer rows. nil: look again.
-func pacePause(ctx context.Context) error { return sleep(ctx, pacePoll) }
-
-// sleep waits for some time, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // lookUntil looks until nothing is lacking, with a pause between two looks, and says
 // what is waited for at first and then from time to time.
 func lookUntil(ctx context.Context, pause func(context.Context) error, say func(why string), look func() (lacking string, err error)) error {

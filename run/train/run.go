@@ -126,7 +126,7 @@ type training struct {
 // newTraining returns a training of which nothing is open yet.
 func newTraining(opt Options) *training {
 	if opt.pause == nil {
-		opt.pause = pacePause
+		opt.pause = func(ctx context.Context) error { return run.Sleep(ctx, pacePoll) }
 	}
 	r := &training{core: &core{opt: opt, cfg: *opt.Training, log: opt.Log, began: time.Now()}}
 	r.out = &publisher{core: r.core}

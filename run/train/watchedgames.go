@@ -9,6 +9,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // watchedGames watches a directory for games that other processes write.
@@ -50,7 +51,7 @@ func (f *watchedGames) Next(ctx context.Context) (*record.Game, error) {
 		if f.found = found.Games; len(f.found) > 0 {
 			break
 		}
-		if err := sleep(ctx, pollEvery); err != nil {
+		if err := run.Sleep(ctx, pollEvery); err != nil {
 			return nil, err
 		}
 	}
