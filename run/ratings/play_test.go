@@ -311,7 +311,7 @@ func TestTable(t *testing.T) {
 			{Name: "n2", Group: 1, Elo: -3, Error: 20, Games: 4, Points: 2}},
 	}
 	var out bytes.Buffer
-	if err := Write(&out, c); err != nil {
+	if err := NewRated(c, nil).Write(&out); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(out.String()), " ")
@@ -322,7 +322,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if err := Write(&out, &catalogue.Catalogue{}); err != nil || out.String() != "there are no nets and no matches yet\n" {
+	if err := NewRated(&catalogue.Catalogue{}, nil).Write(&out); err != nil || out.String() != "there are no nets and no matches yet\n" {
 		t.Errorf("%s, %v", &out, err)
 	}
 }

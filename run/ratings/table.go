@@ -70,52 +70,6 @@ func (l *Line) describe(n *catalogue.Net) {
 	}
 }
 
-// Write prints the rating list as a table and says below it what the figures rest
-// on.
-func Write(out io.Writer, c *catalogue.Catalogue) error {
-	lines := Lines(c)
-	if len(lines) == 0 {
-		_, err := fmt.Fprintln(out, "there are no nets and no matches yet")
-		return err
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "#\tElo\t+- 95 %\tgames\tpoints\tdraws\tsamples\t player")
-	groups := 0
-	prior := false
-	for i := range lines {
-		l := &lines[i]
-		if l.Elo == nil {
-			fmt.Fprintf(w, "\t\t\t0\t\t\t%d\t %s\n", l.Samples, l.label())
-			continue
-		}
-		if l.Group > groups {
-			groups = l.Group
-			fmt.Fprintf(w, "\t\t\t\t\t\t\t (no game connects those below with those above)\n")
-		}
-		prior = prior || l.Prior
-		mark := ""
-		if l.Prior {
-			mark = "*"
-		}
-		fmt.Fprintf(w, "%d\t%+.0f%s\t%.0f\t%d\t%.1f %%\t%.0f %%\t%d\t %s\n", i+1, math.Round(*l.Elo)+0, mark, normal95**l.Error, l.Games,
-			100*l.Points/float64(l.Games), 100*float64(l.Draws)/float64(l.Games), l.Samples, l.label())
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	played := 0
-	for _, m := range c.Matches {
-		if m.Problem == "" {
-			played++
-		}
-	}
-	fmt.Fprintf(out, "%s, %s\n", monitor.Count(len(c.Nets), "net"), monitor.Count(played, "match"))
-	if prior {
-		fmt.Fprintln(out, "* at least so far from most of the others: one side won all games between them")
-	}
-	return nil
-}
-
 // label is the player's name with what else is to be said.
 func (l *Line) label() string {
 	text := l.Name
@@ -152,10 +106,47 @@ func NewRated(list *catalogue.Catalogue, alarms []*monitor.Alarm) *Rated {
 	return p
 }
 
-// Write prints the page for a person.
+// Write prints the list as a table and says below it what the figures rest on, and the
+// alarms.
 func (p *Rated) Write(out io.Writer) error {
-	if err := Write(out, p.list); err != nil {
+	lines, c := p.Ratings, p.list
+	if len(lines) == 0 {
+		_, err := fmt.Fprintln(out, "there are no nets and no matches yet")
 		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "#\tElo\t+- 95 %\tgames\tpoints\tdraws\tsamples\t player")
+	groups := 0
+	prior := false
+	for i := range lines {
+		l := &lines[i]
+		if l.Elo == nil {
+			fmt.Fprintf(w, "\t\t\t0\t\t\t%d\t %s\n", l.Samples, l.label())
+			continue
+		}
+		if l.Group > groups {
+			groups = l.Group
+			fmt.Fprintf(w, "\t\t\t\t\t\t\t (no game connects those below with those above)\n")
+		}
+		mark := ""
+		if l.Prior {
+			prior, mark = true, "*"
+		}
+		fmt.Fprintf(w, "%d\t%+.0f%s\t%.0f\t%d\t%.1f %%\t%.0f %%\t%d\t %s\n", i+1, math.Round(*l.Elo)+0, mark, normal95**l.Error, l.Games,
+			100*l.Points/float64(l.Games), 100*float64(l.Draws)/float64(l.Games), l.Samples, l.label())
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	played := 0
+	for _, m := range c.Matches {
+		if m.Problem == "" {
+			played++
+		}
+	}
+	fmt.Fprintf(out, "%s, %s\n", monitor.Count(len(c.Nets), "net"), monitor.Count(played, "match"))
+	if prior {
+		fmt.Fprintln(out, "* at least so far from most of the others: one side won all games between them")
 	}
 	for _, a := range p.alarms {
 		if _, err := fmt.Fprintf(out, "alarm: %s; %s\n", a.Message, a.Remedy); err != nil {
