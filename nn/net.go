@@ -37,6 +37,14 @@ func (n *Net) Get(name string) []float32 {
 	return nil
 }
 
+// Len is how many numbers the parameters have, statistics of batch norm included.
+func (n *Net) Len() (total int) {
+	for _, p := range n.Params {
+		total += len(p.Data)
+	}
+	return total
+}
+
 // Clone returns a deep copy.
 func (n *Net) Clone() *Net {
 	c := &Net{Arch: n.Arch, Params: slices.Clone(n.Params)}

@@ -85,10 +85,7 @@ func (s *scanner) net(name, state, path string) (n catalogue.Net, err error) {
 		s.log.Warn("a net cannot be read", "path", path, "error", err)
 		return n, nil
 	}
-	n.NetID, n.Arch = net.ID(), net.Arch.String()
-	for _, p := range net.Params {
-		n.Params += int64(len(p.Data))
-	}
+	n.NetID, n.Arch, n.Params = net.ID(), net.Arch.String(), int64(net.Len())
 	n.Job, n.Weights, n.Program = meta["job"], meta["weights"], meta["program"]
 	for key, field := range map[string]*int64{"step": &n.Step, "samples": &n.Samples, "rows": &n.Rows} {
 		*field, _ = strconv.ParseInt(meta[key], 10, 64) // 0 where the file does not say

@@ -31,11 +31,7 @@ type Described struct {
 
 // Describe describes a net, and the manifest around it where there is one.
 func Describe(path string, net *nn.Net, manifest any) *Described {
-	params := 0
-	for _, p := range net.Params {
-		params += len(p.Data)
-	}
-	return &Described{path, net.Arch, net.Arch.String(), params, net.ID(), manifest, net}
+	return &Described{path, net.Arch, net.Arch.String(), net.Len(), net.ID(), manifest, net}
 }
 
 // Write prints it for a person.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"
@@ -83,7 +82,7 @@ func (s *checkpointer) writeCheckpoint(ctx context.Context) (path string, err er
 	name := checkpoint.Name(s.info.Job, s.trainer.NumSteps())
 	path = filepath.Join(s.dir.Checkpoints, name)
 	net := s.trainer.Net()
-	need := fsx.Reserve{Bytes: uint64(numParams(net))*checkpointBytes + checkpointRoom}
+	need := fsx.Reserve{Bytes: uint64(net.Len())*checkpointBytes + checkpointRoom}
 	if err := need.Check(fsx.OS, s.dir.Checkpoints, 0); err != nil { // less than where producers stop
 		return path, err
 	}
@@ -191,12 +190,4 @@ func (r *training) finishState(ctx context.Context) error {
 		return nil
 	}
 	return r.out.tolerate(r.out.exportByMode(ctx))
-}
-
-func numParams(n *nn.Net) int {
-	total := 0
-	for _, p := range n.Params {
-		total += len(p.Data)
-	}
-	return total
 }

@@ -157,7 +157,7 @@ func (r *training) announce() {
 	}
 	a := r.info.Arithmetic
 	r.stages.Log(r.log)
-	r.log.Info("net", "arch", net.Arch.String(), "parameters", numParams(net), "name", r.netName())
+	r.log.Info("net", "arch", net.Arch.String(), "parameters", net.Len(), "name", r.netName())
 	r.log.Info("training", "phase", phase, "run", r.dir.Root, "batch", r.cfg.Batch, "accumulate", r.cfg.Accumulate,
 		"effective_batch", batch, "episode", r.state.Episodes, "of", r.players.target, "step", r.trainer.NumSteps())
 	window, _ := r.rows.Size()
@@ -167,7 +167,7 @@ func (r *training) announce() {
 	})
 	r.process.Publish(&monitor.Run{Phase: phase, Command: r.opt.Command, Version: r.opt.Version, ConfigHash: r.info.ConfigHash,
 		Seed: r.cfg.Seed, Device: a.Device, ProducerDevice: a.ProducerDevice,
-		Kernels: a.Kernels, Precision: a.Precision, ProducerPrecision: a.ProducerPrecision, Arch: net.Arch.String(), Params: int64(numParams(net)),
+		Kernels: a.Kernels, Precision: a.Precision, ProducerPrecision: a.ProducerPrecision, Arch: net.Arch.String(), Params: int64(net.Len()),
 		EffectiveBatch: batch, Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Episodes: r.players.target})
 }
 
