@@ -3,7 +3,6 @@ package setup
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -151,17 +150,11 @@ func newestManifest(dir string) (m *checkpoint.Manifest, path string, err error)
 		return nil, "", err
 	}
 	path = filepath.Join(dir, name)
-	data, err := fsx.ReadFile(fsx.OS, filepath.Join(path, "manifest.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, path, nil
+	m, err = checkpoint.ReadManifest(fsx.OS, path)
+	if _, damaged := errors.AsType[*checkpoint.CorruptError](err); damaged {
+		err = nil
 	}
-	if err != nil {
-		return nil, path, fmt.Errorf("read checkpoint: %w", err)
-	}
-	if m, err = checkpoint.DecodeManifest(data); err != nil {
-		return nil, path, nil
-	}
-	return m, path, nil
+	return m, path, err
 }
 
 // CheckNew refuses a run that is there already, directories that cannot be written,

@@ -92,7 +92,7 @@ func loadOrder(names []string, current string) []string {
 // Open reads the manifest of one checkpoint directory and verifies
 // the size and hash of each file. Errors: a *CorruptError with the file.
 func Open(fsys fsx.FS, path string) (*Checkpoint, error) {
-	m, err := readManifest(fsys, path)
+	m, err := ReadManifest(fsys, path)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,9 @@ func verifyFile(fsys fsx.FS, path string, want ManifestFile) error {
 // missing is the fault of a file that a checkpoint must have.
 const missing = "the file is missing"
 
-func readManifest(fsys fsx.FS, path string) (*Manifest, error) {
+// ReadManifest reads the manifest of one checkpoint directory, without a look at its
+// other files. One that is missing or damaged is a *CorruptError.
+func ReadManifest(fsys fsx.FS, path string) (*Manifest, error) {
 	name := filepath.Join(path, manifestFile)
 	data, err := fsx.ReadUpTo(fsys, name, maxManifestBytes)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -175,7 +175,7 @@ func nextOrdinal(fsys fsx.FS, dir, name string) (int64, error) {
 	}
 	next := int64(1)
 	for _, n := range names {
-		m, err := readManifest(fsys, filepath.Join(dir, n))
+		m, err := ReadManifest(fsys, filepath.Join(dir, n))
 		if err != nil {
 			continue // damaged: the loader warns about it
 		}
@@ -210,7 +210,7 @@ func Prune(fsys fsx.FS, dir string, r Retention) ([]string, error) {
 		if name == current {
 			continue
 		}
-		if m, err := readManifest(fsys, path); err == nil && r.Every > 0 && m.Ordinal%r.Every == 0 {
+		if m, err := ReadManifest(fsys, path); err == nil && r.Every > 0 && m.Ordinal%r.Every == 0 {
 			continue
 		}
 		if err := fsx.RemoveDir(fsys, path); err != nil {
