@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -259,3 +260,17 @@ func OpenNumbered(ctx context.Context, dir Dir, role func(uint64) Role, number u
 		return p, n, err
 	}
 }
+
+// ExitMu is held while a checkpoint is being renamed into place.
+var ExitMu sync.Mutex
+
+// ExitNow ends the process at once, as a second interrupt asks, but not in the
+// middle of a checkpoint's renames.
+func ExitNow(code int) {
+	ExitMu.Lock()
+	os.Exit(code)
+}
+
+// ErrInterrupted says that a run was asked to stop, has saved its state, and
+// goes on when it is started again.
+var ErrInterrupted = errors.New("interrupted and saved; the same command goes on")
