@@ -1,11 +1,14 @@
 package setup
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"runtime"
 	"strings"
 
+	"github.com/chessbrain/chessbrain/arena"
+	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/chess/syzygy"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/config"
@@ -189,4 +192,70 @@ func searchTables(m *config.MCTS) (mcts.Prober, error) {
 		return nil, &config.Error{Field: "mcts.syzygy_path", Reason: err.Error(), Remedy: "name the directories that hold the tables"}
 	}
 	return tables, nil
+}
+
+// openingsOf reads the start positions of the configuration and of its file.
+// Errors are *config.Error.
+func openingsOf(o *config.Openings) (*selfplay.Openings, error) {
+	var starts []selfplay.Start
+	for i, p := range o.GetPositions() {
+		board, err := chess.ParseFEN(p.GetFen())
+		if err != nil {
+			return nil, &config.Error{Field: fmt.Sprintf("selfplay.openings.positions[%d].fen", i), Reason: err.Error()}
+		}
+		starts = append(starts, selfplay.Start{Board: board, Weight: p.GetWeight()})
+	}
+	if path := o.GetFile(); path != "" {
+		more, err := arena.ReadOpenings(path, 0)
+		if err != nil {
+			return nil, &config.Error{Field: "selfplay.openings.file", Reason: err.Error(), Remedy: "name a file with one FEN or EPD a line, or a .pgn file"}
+		}
+		starts = append(starts, more...)
+	}
+	order := map[config.Openings_Order]selfplay.Order{
+		config.Openings_RANDOM: selfplay.OrderRandom, config.Openings_SEQUENTIAL: selfplay.OrderSequential,
+		config.Openings_SHUFFLED: selfplay.OrderShuffled,
+	}[o.GetOrder()]
+	all, err := selfplay.NewOpenings(starts, order, int(o.GetRandomPlies()))
+	if err != nil {
+		return nil, &config.Error{Field: "selfplay.openings", Reason: err.Error()}
+	}
+	all.PolicyPlies, all.PolicyTemperature = int(o.GetPolicyPlies()), o.GetPolicyTemperature()
+	all.Mirrored, all.StopProbability = o.GetMirrored(), o.GetStopProbability()
+	return all, nil
+}
+
+// MetaSearch is the metadata of a net that has the search that made its training data,
+// as JSON of mcts.Config: with it the net plays best.
+const MetaSearch = "search"
+
+// searchText is the MetaSearch of a configuration.
+func searchText(c *config.Config) string {
+	text, err := json.Marshal(searchConfig(c.GetMcts()))
+	if err != nil {
+		panic(err) // a struct of finite numbers
+	}
+	return string(text)
+}
+
+// SearchOf returns the search that a net should play with, by its metadata: the one
+// that it was trained with, where it says so, else mcts.DefaultConfig. What belongs to
+// self-play (noise, limits, batches) is the default's, and the caller sets Simulations.
+func SearchOf(meta map[string]string) (mcts.Config, error) {
+	usual := mcts.DefaultConfig()
+	text, ok := meta[MetaSearch]
+	if !ok {
+		return usual, nil
+	}
+	s := usual
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return usual, fmt.Errorf("the net's metadata %q: %w", MetaSearch, err)
+	}
+	s.Simulations, s.Playouts, s.MaxNodes = usual.Simulations, usual.Playouts, usual.MaxNodes
+	s.MaxBatch, s.VirtualLoss, s.ForcedPlayouts, s.Prober = usual.MaxBatch, usual.VirtualLoss, usual.ForcedPlayouts, nil
+	s.NoiseAlpha, s.NoiseEpsilon, s.NoisyFPU, s.Gumbel.Scale = usual.NoiseAlpha, usual.NoiseEpsilon, usual.NoisyFPU, usual.Gumbel.Scale
+	if err := s.Validate(); err != nil {
+		return usual, fmt.Errorf("the net's metadata %q: %w", MetaSearch, err)
+	}
+	return s, nil
 }
