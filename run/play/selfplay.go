@@ -52,12 +52,14 @@ const netPoll = 5 * time.Second
 func SelfPlay(ctx context.Context, opt SelfPlayOptions) (*PlaySummary, error) {
 	s := &selfPlayer{opt: opt, log: opt.Log, began: time.Now()}
 	var err error
-	if s.SelfPlay, err = setup.SelfPlayOf(opt.Effective); err == nil {
-		err = s.join(ctx)
-	}
-	if err != nil {
+	if s.SelfPlay, err = setup.SelfPlayOf(opt.Effective); err != nil {
 		return nil, err
 	}
+	o := run.Options{Run: run.RunShared, Locked: opt.Locked, Command: opt.Command, Log: opt.Log}
+	if s.process, s.number, err = run.OpenNumbered(ctx, s.Dir, run.Player, opt.Process, o); err != nil {
+		return nil, err
+	}
+	s.process.OnClose(s.nets.Close)
 	err = s.run(s.process.Context())
 	told := s.process.Context().Err() != nil
 	if all := opt.MaxGames > 0 && s.games.Load() >= opt.MaxGames; told && !all && (err == nil || Stopped(err)) {
@@ -187,16 +189,6 @@ func (s *selfPlayer) begin() (err error) {
 	if lacks := setup.LacksPrecision(s.opt.Effective, false, true); lacks != "" {
 		s.log.Warn(lacks)
 	}
-	return nil
-}
-
-// join shares the run and takes the process's own number.
-func (s *selfPlayer) join(ctx context.Context) (err error) {
-	o := run.Options{Run: run.RunShared, Locked: s.opt.Locked, Command: s.opt.Command, Log: s.log}
-	if s.process, s.number, err = run.OpenNumbered(ctx, s.Dir, run.Player, s.opt.Process, o); err != nil {
-		return err
-	}
-	s.process.OnClose(s.nets.Close)
 	return nil
 }
 

@@ -37,10 +37,18 @@ func Update(ctx context.Context, root string, opt UpdateOptions) (*catalogue.Cat
 			return nil, err
 		}
 	}
-	c, err := scan(ctx, root, old, opt.Log)
-	if err != nil {
+	if info, err := os.Stat(root); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("ratings: %s is not a run directory; name one", root)
+	}
+	s, c := &scanner{ctx, run.Dir{Root: root}, old, opt.Log}, &catalogue.Catalogue{}
+	var err error
+	if c.Nets, err = s.nets(); err != nil {
 		return nil, err
 	}
+	if c.Matches, err = s.matches(); err != nil {
+		return nil, err
+	}
+	c.Published = s.published()
 	if c.Ratings, err = rate(c); err != nil {
 		return nil, err
 	}
@@ -65,22 +73,4 @@ type scanner struct {
 	dir run.Dir
 	old *catalogue.Catalogue // whose rows of unchanged files are taken over
 	log *slog.Logger
-}
-
-// scan returns everything but the ratings.
-func scan(ctx context.Context, root string, old *catalogue.Catalogue, log *slog.Logger) (*catalogue.Catalogue, error) {
-	if info, err := os.Stat(root); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("ratings: %s is not a run directory; name one", root)
-	}
-	s := &scanner{ctx, run.Dir{Root: root}, old, log}
-	c := &catalogue.Catalogue{}
-	var err error
-	if c.Nets, err = s.nets(); err != nil {
-		return nil, err
-	}
-	if c.Matches, err = s.matches(); err != nil {
-		return nil, err
-	}
-	c.Published = s.published()
-	return c, nil
 }

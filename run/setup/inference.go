@@ -59,7 +59,11 @@ func OpenInference(c *config.Config) (Inference, error) {
 	if p == onCPU {
 		return CpuInference{kernelPrecision(playerPrecision(c))}, nil
 	}
-	return openGPUInference(p, playerPrecision(c))
+	dev, err := openCUDA(p)
+	if err != nil {
+		return nil, err
+	}
+	return &gpuInference{dev: dev, precision: playerPrecision(c)}, nil
 }
 
 // DescribePlayers names the device and the precision that a configuration's nets play in.
@@ -116,14 +120,6 @@ type gpuInference struct {
 type gpuNet struct {
 	net    *cuda.Net
 	number int
-}
-
-func openGPUInference(p Device, precision device.Precision) (*gpuInference, error) {
-	dev, err := openCUDA(p)
-	if err != nil {
-		return nil, err
-	}
-	return &gpuInference{dev: dev, precision: precision}, nil
 }
 
 func (g *gpuInference) Pack(net *nn.Net) (Packed, error) {

@@ -71,7 +71,22 @@ func (s *statusPage) writeMetrics(w io.Writer) error {
 
 // listen answers on the control socket, and in this process.
 func (r *training) listen() error {
-	live := Live{Commands: r.commands()}
+	live := Live{Commands: run.Commands{
+		Status: func() any {
+			p := r.pageNow()
+			if why := r.rows.Waiting(); why != "" {
+				p.Stage = "waiting"
+				if p.Pace == nil {
+					p.Pace = map[string]any{"waiting": why}
+				}
+			}
+			return p
+		},
+		Stop:       r.process.Stop,
+		Checkpoint: func() { r.saver.asked.Store(true) },
+		Swap:       r.swaps.Swap,
+		StartNow:   r.pace.StartNow,
+	}}
 	if rows, ok := r.rows.(*loaderRows); ok {
 		live.Loader = rows.loader.Stats
 	}
@@ -104,26 +119,6 @@ func (c *core) pageNow() Page {
 	p := c.page.Get()
 	p.Stages, p.Plugins = c.stages.Page()
 	return p
-}
-
-// commands are what others may ask of a training under way.
-func (r *training) commands() run.Commands {
-	return run.Commands{
-		Status: func() any {
-			p := r.pageNow()
-			if why := r.rows.Waiting(); why != "" {
-				p.Stage = "waiting"
-				if p.Pace == nil {
-					p.Pace = map[string]any{"waiting": why}
-				}
-			}
-			return p
-		},
-		Stop:       r.process.Stop,
-		Checkpoint: func() { r.saver.asked.Store(true) },
-		Swap:       r.swaps.Swap,
-		StartNow:   r.pace.StartNow,
-	}
 }
 
 // Live is a training under way, for the process that runs it: what its control
