@@ -97,8 +97,8 @@ func Unfinished(base string) (*State, error) {
 		return nil, fmt.Errorf("look for pipeline runs: %w", err)
 	}
 	for _, e := range slices.Backward(entries) { // names go by time
-		t, ok := strings.CutPrefix(e.Name(), "pipeline_")
-		if t, ok = strings.CutSuffix(t, ".json"); !ok || !formT.MatchString(t) {
+		t := strings.TrimSuffix(strings.TrimPrefix(e.Name(), "pipeline_"), ".json")
+		if !formT.MatchString(t) || e.Name() != filepath.Base(statePath(base, t)) {
 			continue
 		}
 		s, err := ReadState(base, t)

@@ -2,6 +2,7 @@ package play
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -172,10 +173,7 @@ var unsafeInNames = regexp.MustCompile(`[^A-Za-z0-9._-]|^\.+`)
 
 // netDirName makes a net's id a directory's name.
 func netDirName(id string) string {
-	if id == "" {
-		return "unknown"
-	}
-	return unsafeInNames.ReplaceAllString(id, "_")
+	return cmp.Or(unsafeInNames.ReplaceAllString(id, "_"), "unknown")
 }
 
 // outputError says what a failed output means and what to do.

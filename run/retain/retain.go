@@ -52,9 +52,7 @@ func Run(ctx context.Context, opt Options) (_ *Report, err error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	if opt.Log == nil {
-		opt.Log = slog.New(slog.DiscardHandler)
-	}
+	opt.Log = cmp.Or(opt.Log, slog.New(slog.DiscardHandler))
 	g := &collector{ctx: ctx, opt: opt, dir: dir, job: info.Job, report: Report{Root: opt.Root, DryRun: opt.DryRun}}
 	if g.fallBack, err = setup.KeptCheckpoints(dir); err != nil {
 		return nil, fmt.Errorf("read the run's configuration: %w", err)

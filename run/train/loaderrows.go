@@ -150,9 +150,7 @@ func (m *memory) add(b *encoding.TrainBatch) {
 		return
 	}
 	own := encoding.NewTrainBatch(b.N)
-	for i := range b.N {
-		own.AppendRow(b, i)
-	}
+	own.CopyFrom(b)
 	m.batches = append(m.batches, own)
 	for len(m.batches) > 1 && m.rows()-m.batches[0].N >= m.most {
 		m.batches = m.batches[1:]
