@@ -15,6 +15,10 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 )
 
+// ErrInterrupted says that a run was asked to stop, has saved its state, and
+// goes on when it is started again.
+var ErrInterrupted = errors.New("interrupted and saved; the same command goes on")
+
 // ErrLockLost says that another process took over a lock, because it thought
 // this one dead. It happens only where there is no flock, to a process that was
 // suspended. Nothing more may be written: the other one writes there now.
@@ -270,7 +274,3 @@ func ExitNow(code int) {
 	ExitMu.Lock()
 	os.Exit(code)
 }
-
-// ErrInterrupted says that a run was asked to stop, has saved its state, and
-// goes on when it is started again.
-var ErrInterrupted = errors.New("interrupted and saved; the same command goes on")
