@@ -83,7 +83,7 @@ type queue struct {
 // exporter is an exporting process.
 type exporter struct {
 	opt     Options
-	want    setup.Exporting
+	want    *setup.Training
 	log     *slog.Logger
 	dir     run.Dir
 	queues  []queue
@@ -99,7 +99,7 @@ type exporter struct {
 // where another exporter is at work, config errors, and those of single nets at the
 // end.
 func Run(ctx context.Context, opt Options) (*Summary, error) {
-	x := &exporter{opt: opt, want: setup.ExportingOf(opt.Effective.Config), log: opt.Log, failed: map[string]error{}}
+	x := &exporter{opt: opt, want: setup.TrainingOf(opt.Effective), log: opt.Log, failed: map[string]error{}}
 	if err := x.open(ctx); err != nil {
 		return &x.done, err
 	}
@@ -197,7 +197,7 @@ func (x *exporter) work(ctx context.Context) error {
 // DryRun checks the configuration and says which nets would be exported, and
 // where to. It creates nothing.
 func DryRun(opt Options, w io.Writer) (err error) {
-	x := &exporter{opt: opt, want: setup.ExportingOf(opt.Effective.Config)}
+	x := &exporter{opt: opt, want: setup.TrainingOf(opt.Effective)}
 	if x.dir, _, err = setup.Layout(opt.Effective.Config); err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func DryRun(opt Options, w io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.stages.Close()) }()
-	fmt.Fprintf(w, "%s\nexport (dry run: nothing is created)\nexporter %s, weights %s\n", opt.Effective.Changed(), x.want.Exporter, x.want.Weights)
+	fmt.Fprintf(w, "%s\nexport (dry run: nothing is created)\nexporter %s, weights %s\n", opt.Effective.Changed(), x.want.Export.Name, x.want.Export.Weights)
 	x.stages.DescribeTo(w)
 	for _, q := range x.plan() {
 		all, err := sources(q.from)

@@ -176,7 +176,7 @@ func (x *exporter) configured(ctx context.Context, c *stage.Checkpoint, staging 
 	case noGames:
 		x.log.Warn("there are no games yet: nothing is exported but "+safetensors, "exporter", name, "net", c.Net.Name, "error", err)
 		return nil, nil
-	case failed && x.want.GoOn && name != safetensors:
+	case failed && x.want.Export.MayFail && name != safetensors:
 		x.log.Error("nothing is exported but "+safetensors, "exporter", name, "net", c.Net.Name, "error", plugin)
 		return nil, nil
 	}
@@ -192,7 +192,7 @@ func (n *Net) publish(ctx context.Context, q queue, c *stage.Checkpoint, files [
 
 // read returns the weights that the configuration asks for.
 func (x *exporter) read(s run.NetFile) (net *nn.Net, meta map[string]string, weights string, err error) {
-	if x.want.Averaged {
+	if x.want.Export.Averaged {
 		net, meta, err = setup.ReadNetFile(filepath.Join(s.Path, setup.AverageFile))
 		if !errors.Is(err, fs.ErrNotExist) {
 			return net, meta, "swa", err

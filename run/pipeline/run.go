@@ -40,7 +40,7 @@ func Check(opt Options) error {
 		if err := checkPlan(setup.DryRunStep)(e, err); err != nil {
 			return fmt.Errorf("step %s: %w", Train, err)
 		}
-		return s.checkSplit(setup.RowUseOf(e))
+		return s.checkSplit(setup.TrainingOf(e).Window)
 	}
 	return nil
 }

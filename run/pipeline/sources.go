@@ -75,7 +75,7 @@ func (o *Options) addSource(s *sources, i int, dir string) error {
 // checkSplit refuses shuffles that split games otherwise than the run will: a game
 // that one holds out could be trained on from another. It says so before the games
 // are played, not when they are mixed.
-func (s *sources) checkSplit(use setup.RowUse) error {
+func (s *sources) checkSplit(w setup.Window) error {
 	for _, in := range s.shuffled {
 		m, _, err := prepare.ReadShuffle(in.Dir)
 		if err != nil {
@@ -84,7 +84,7 @@ func (s *sources) checkSplit(use setup.RowUse) error {
 		if m == nil {
 			return fmt.Errorf("%w: the finished shuffle of %s is gone", prepare.ErrNoInput, in.Dir)
 		}
-		if share, theta := use.Validation, use.ShortTerm; m.Validation != share || m.ShortTerm != theta || m.Split != shuffle.SplitByGame {
+		if share, theta := w.HeldOut, w.ShortTerm; m.Validation != share || m.ShortTerm != theta || m.Split != shuffle.SplitByGame {
 			return fmt.Errorf("%s splits by %s and holds out %g of it, with st-theta %g; this run by %s, %g and %g "+
 				"(training.validation.share, training.st_theta): shuffle it again, or run with its numbers",
 				in.Dir, m.Split, m.Validation, m.ShortTerm, shuffle.SplitByGame, share, theta)

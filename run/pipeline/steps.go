@@ -156,7 +156,7 @@ func (r *pass) shuffle(ctx context.Context, s *StepState) error {
 	if err != nil {
 		return err
 	}
-	set := r.shuffleSettings(setup.RowUseOf(e))
+	set := r.shuffleSettings(setup.TrainingOf(e).Window)
 	want := prepare.Manifest{Step: Shuffle, Inputs: files, Settings: map[string]string{
 		"buckets": strconv.Itoa(r.Buckets), "seed": strconv.FormatUint(set.Seed, 10), "validation_share": fmt.Sprint(set.Validation)}}
 	return prepare.Step(fsx.OS, s.Dir, want, func(m *prepare.Manifest) error {
@@ -196,10 +196,10 @@ func (r *pass) newShuffle(ctx context.Context, in, dir string, set shuffle.Setti
 // shuffleSettings take all rows there are, and split and value them as training
 // does. KataGo's window would leave the oldest out; here Process and the data
 // directories say what is trained on.
-func (r *pass) shuffleSettings(use setup.RowUse) shuffle.Settings {
+func (r *pass) shuffleSettings(w setup.Window) shuffle.Settings {
 	set := shuffle.DefaultSettings()
 	set.Window = shuffle.WindowOptions{MinRows: 1, Expand: 1, Exponent: 1, AddToData: 1 << 50}
-	set.Validation, set.ShortTerm, set.Seed = use.Validation, use.ShortTerm, r.seed()
+	set.Validation, set.ShortTerm, set.Seed = w.HeldOut, w.ShortTerm, r.seed()
 	return set
 }
 
@@ -254,14 +254,15 @@ func (r *pass) train(ctx context.Context, s *StepState) error {
 		return err
 	}
 	samples := min(r.MaxSamples, made.TrainRows*r.Epochs)
-	if e, err = r.training(dir, setup.RowUseOf(e).StepsFor(samples), net); err != nil {
+	if e, err = r.training(dir, setup.TrainingOf(e).StepsFor(samples), net); err != nil {
 		return err
 	}
-	r.Log.Info("training", "rows", made.TrainRows, "samples", samples, "steps", setup.RowUseOf(e).Steps, "from", dir)
+	t := setup.TrainingOf(e)
+	r.Log.Info("training", "rows", made.TrainRows, "samples", samples, "steps", t.Steps, "from", dir)
 	if err := errors.Join(setup.CheckDevices(e, true), ctx.Err()); err != nil {
 		return err
 	}
-	summary, err := train.Train(ctx, train.Options{Training: setup.TrainingOf(e), Command: r.Command, Version: r.Version, Log: r.Log, Progress: r.Progress})
+	summary, err := train.Train(ctx, train.Options{Training: t, Command: r.Command, Version: r.Version, Log: r.Log, Progress: r.Progress})
 	if err != nil {
 		return err
 	}

@@ -52,14 +52,15 @@ func (s *sweep) one(ctx context.Context, r *Result) error {
 	}
 	e, err := s.config(r.Trial, s.data, 1, made.Validation)
 	if err == nil {
-		e, err = s.config(r.Trial, s.data, setup.RowUseOf(e).StepsFor(s.table.Samples), made.Validation)
+		e, err = s.config(r.Trial, s.data, setup.TrainingOf(e).StepsFor(s.table.Samples), made.Validation)
 	}
 	if err != nil {
 		return err
 	}
-	s.Log.Info("trial begins", "trial", r.Name, "steps", setup.RowUseOf(e).Steps)
+	t := setup.TrainingOf(e)
+	s.Log.Info("trial begins", "trial", r.Name, "steps", t.Steps)
 	began := time.Now()
-	summary, err := train.Train(ctx, train.Options{Training: setup.TrainingOf(e), Command: s.Command, Version: s.Version, Log: s.Log.With("trial", r.Name), Progress: s.Progress})
+	summary, err := train.Train(ctx, train.Options{Training: t, Command: s.Command, Version: s.Version, Log: s.Log.With("trial", r.Name), Progress: s.Progress})
 	switch {
 	case errors.Is(err, trainer.ErrNonFinite) || errors.Is(err, train.ErrGradients):
 		r.Status, r.Reason = TrialDiverged, err.Error()

@@ -69,19 +69,3 @@ func CheckModels(e *config.Effective, dir run.Dir) error {
 	}
 	return nil
 }
-
-// Exporting is how a configuration's nets are exported.
-type Exporting struct {
-	Exporter string
-	Weights  string // RAW or SWA
-	Averaged bool   // SWA
-	GoOn     bool   // after an exporter that failed, without its files
-	Window   Window // of the games that an exporter may ask for
-}
-
-// ExportingOf returns how a configuration's nets are exported.
-func ExportingOf(c *config.Config) Exporting {
-	x := c.GetExport()
-	return Exporting{x.GetExporter(), x.GetWeights().String(), x.GetWeights() == config.Export_SWA,
-		c.GetPlugins().GetOnFailure() == config.Plugins_CONTINUE, windowOf(c.GetTraining())}
-}

@@ -17,24 +17,15 @@ import (
 
 // What the tools beside a training need of a configuration.
 
-// RowSettings say how rows are drawn.
-type RowSettings struct {
-	Seed       uint64
-	Symmetries bool    // a row is shown in one of its symmetries, drawn anew each time
-	ShortTerm  float64 // theta of the short-term value target
-	LoaderEnds bool    // the loader hands its data out a stated number of times
-}
-
-// RowSettingsOf returns how a configuration's training draws rows.
-func RowSettingsOf(c *config.Config) RowSettings {
-	s := RowSettings{Seed: c.GetSeed(), Symmetries: c.GetTraining().GetSymmetries(), ShortTerm: c.GetTraining().GetStTheta(), LoaderEnds: true}
-	for _, st := range c.GetDataLoader().GetStage() {
+// LoaderEnds says whether the data loader hands its data out a stated number of times.
+func (t *Training) LoaderEnds() bool {
+	for _, st := range t.e.Config.GetDataLoader().GetStage() {
 		pool, chunks, files := st.GetShufflingChunkPool(), st.GetSimpleChunkExtractor(), st.GetFilePathProvider()
 		if pool != nil && pool.GetEpochs() == 0 || chunks != nil && chunks.GetEpochs() == 0 || files.GetWatch() {
-			s.LoaderEnds = false
+			return false
 		}
 	}
-	return s
+	return true
 }
 
 // Position is one of a game.

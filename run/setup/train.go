@@ -66,7 +66,7 @@ type Window struct {
 	Rows       int64
 	HeldOut    float64 // share of the games that are never trained on
 	ShortTerm  float64 // theta of the short-term targets
-	Symmetries bool
+	Symmetries bool    // a row is shown in one of its symmetries, drawn anew each time
 }
 
 // Episodes is how a training on games goes on.
@@ -136,8 +136,10 @@ const (
 type Export struct {
 	Mode             ExportMode
 	Path             string // with its placeholders
+	Name             string // of the exporter
 	Exporter         string // name and settings in one line
-	Averaged         bool   // the averaged weights, where there are any
+	Weights          string // RAW or SWA
+	Averaged         bool   // SWA: the averaged weights, where there are any
 	Keep             int    // published sets; 0 = all
 	EveryCheckpoints int64  // between two; 0 = at the end alone
 	MayFail          bool   // the run goes on without an exporter that fails
@@ -182,9 +184,15 @@ func ExportOf(c *config.Config) Export {
 	for _, name := range slices.Sorted(maps.Keys(x.GetSettings())) {
 		id += fmt.Sprintf(" %s=%q", name, x.GetSettings()[name])
 	}
-	return Export{Mode: ExportMode(c.GetTraining().GetExportMode()), Path: x.GetPath(), Exporter: id,
-		Averaged: x.GetWeights() == config.Export_SWA, Keep: int(x.GetKeep()), EveryCheckpoints: int64(x.GetEveryCheckpoints()),
+	return Export{Mode: ExportMode(c.GetTraining().GetExportMode()), Path: x.GetPath(), Name: x.GetExporter(), Exporter: id,
+		Weights: x.GetWeights().String(), Averaged: x.GetWeights() == config.Export_SWA, Keep: int(x.GetKeep()), EveryCheckpoints: int64(x.GetEveryCheckpoints()),
 		MayFail: c.GetPlugins().GetOnFailure() == config.Plugins_CONTINUE}
+}
+
+// StepsFor is the number of optimizer steps that see so many rows.
+func (t *Training) StepsFor(rows int64) int64 {
+	step := int64(t.Batch) * int64(t.Accumulate)
+	return (rows + step - 1) / step
 }
 
 // From is the directory of the games or shuffles that the training reads.

@@ -37,8 +37,8 @@ func (r *Rows) Draw(ctx context.Context, s *Subject) (trainer.BatchSource, error
 		return nil, err
 	}
 	r.closers = append(r.closers, stages)
-	src := replay.NewSource(r.window, stages.Sampler, r.drawn.Seed, streamDraw)
-	src.ShortTerm, src.Symmetries = r.drawn.ShortTerm, r.drawn.Symmetries
+	src := replay.NewSource(r.window, stages.Sampler, r.training.Seed, streamDraw)
+	src.ShortTerm, src.Symmetries = r.training.Window.ShortTerm, r.training.Window.Symmetries
 	return src, nil
 }
 
@@ -53,7 +53,7 @@ func (r *Rows) Epoch() (src trainer.BatchSource, close func() error) {
 	case r.shuffled != nil:
 		rows = r.shuffled
 	default:
-		rows = newEpoch(r.window.View(), r.drawn)
+		rows = newEpoch(r.window.View(), r.training)
 	}
 	ahead := replay.Prefetch(rows, 2)
 	return ahead, ahead.Close
@@ -65,13 +65,13 @@ type epoch struct {
 	view     *replay.View
 	order    []int // of the view's rows
 	next     int
-	drawn    setup.RowSettings
+	training *setup.Training
 	replayer record.Replayer
 }
 
-func newEpoch(view *replay.View, drawn setup.RowSettings) *epoch {
-	order := rand.New(rand.NewPCG(drawn.Seed, streamEpoch)).Perm(view.NumRows())
-	return &epoch{view: view, order: order, drawn: drawn, replayer: record.Replayer{ShortTerm: drawn.ShortTerm}}
+func newEpoch(view *replay.View, t *setup.Training) *epoch {
+	order := rand.New(rand.NewPCG(t.Seed, streamEpoch)).Perm(view.NumRows())
+	return &epoch{view: view, order: order, training: t, replayer: record.Replayer{ShortTerm: t.Window.ShortTerm}}
 }
 
 // Next fills b with the next len(b.Masks) rows or what is left. A row's weight is
@@ -90,8 +90,8 @@ func (e *epoch) Next(ctx context.Context, b *encoding.TrainBatch) error {
 		if err := e.replayer.AppendRow(b, g, int(ply)); err != nil {
 			return fmt.Errorf("row of ply %d of game %x: %w", ply, g.ID, err)
 		}
-		if row := b.N - 1; e.drawn.Symmetries {
-			rng := rand.New(rand.NewPCG(e.drawn.Seed, uint64(e.next)))
+		if row := b.N - 1; e.training.Window.Symmetries {
+			rng := rand.New(rand.NewPCG(e.training.Seed, uint64(e.next)))
 			b.ApplySymmetry(row, encoding.Transform(rng.IntN(int(b.NumSymmetries(row)))))
 		}
 		e.next++

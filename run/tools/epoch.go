@@ -52,7 +52,7 @@ func TrainEpoch(ctx context.Context, s *Subject, rows *Rows, opt EpochOptions, s
 	if opt.Steps < 0 || opt.Every < 1 {
 		return nil, inputError{fmt.Errorf("--steps %d, --every %d: want 0 or more, and 1 or more", opt.Steps, opt.Every)}
 	}
-	if opt.Steps == 0 && rows.loader != nil && !rows.drawn.LoaderEnds {
+	if opt.Steps == 0 && rows.loader != nil && !rows.training.LoaderEnds() {
 		return nil, inputError{errors.New("this loader never ends: say with --steps how many")}
 	}
 	r := &epochRun{result: &EpochResult{Net: s.Name, Data: rows.Name}, opt: opt, show: show, all: newMeans(), part: newMeans()}

@@ -33,7 +33,7 @@ type Rows struct {
 	Games    int     // 0 of a shuffle and of a loader
 	Problems []error // what could not be read and was left out
 
-	drawn    setup.RowSettings
+	training *setup.Training // whose rows they are like
 	window   *replay.Window
 	shuffled *shuffle.Source
 	loader   *setup.Loader
@@ -44,7 +44,7 @@ type Rows struct {
 // directory of shuffles, or files and directories of games (*.games, Leela's *.gz
 // and *.tar). Where nothing is there the error has exit code 2.
 func OpenRows(ctx context.Context, s *Subject, data string) (*Rows, error) {
-	r := &Rows{Name: data, drawn: setup.RowSettingsOf(s.Effective.Config)}
+	r := &Rows{Name: data, training: setup.TrainingOf(s.Effective)}
 	switch data {
 	case "":
 		return nil, inputError{errors.New("no data: name a run, a directory of games or of shuffles, or loader")}
@@ -67,8 +67,8 @@ func OpenRows(ctx context.Context, s *Subject, data string) (*Rows, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.drawn.Symmetries {
-			src.ShowSymmetries(r.drawn.Seed)
+		if r.training.Window.Symmetries {
+			src.ShowSymmetries(r.training.Seed)
 		}
 		r.shuffled, r.closers = src, []io.Closer{src}
 		return r, nil
@@ -176,7 +176,7 @@ func (r *Rows) Pass(maxRows int) trainer.BatchSource {
 	case r.loader != nil:
 		return r.loader
 	}
-	return replay.NewPass(r.window, maxRows, r.drawn.ShortTerm)
+	return replay.NewPass(r.window, maxRows, r.training.Window.ShortTerm)
 }
 
 // Close ends a loader and programs, and closes files.

@@ -190,13 +190,13 @@ func TestEpochRows(t *testing.T) {
 			t.Fatalf("a row is there %d times instead of %d", got[key], n)
 		}
 	}
-	e := newEpoch(rows.window.View(), setup.RowSettings{Seed: 1})
+	e := newEpoch(rows.window.View(), &setup.Training{Seed: 1})
 	e.next = 20
 	var saved bytes.Buffer
 	if err := e.Section().Save(&saved); err != nil {
 		t.Fatal(err)
 	}
-	again := newEpoch(rows.window.View(), setup.RowSettings{Seed: 1})
+	again := newEpoch(rows.window.View(), &setup.Training{Seed: 1})
 	if err := again.Section().Load(&saved, 1); err != nil || again.next != 20 {
 		t.Errorf("next row %d: %v", again.next, err)
 	}
