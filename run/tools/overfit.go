@@ -15,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/bench"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 	"github.com/chessbrain/chessbrain/trainer"
 )
@@ -203,7 +204,7 @@ func fixedBatch(ctx context.Context, s *Subject, rows *Rows, n int) (*encoding.T
 	}
 	drawn := encoding.NewTrainBatch(n)
 	if rows == nil {
-		madeUpRows(drawn, 2*n+64, s.Effective.Config.GetSeed())
+		madeUpRows(drawn, 2*n+64, setup.TrainingOf(s.Effective).Seed)
 		add(drawn)
 		return b, nil
 	}
