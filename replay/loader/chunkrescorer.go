@@ -12,10 +12,13 @@ import (
 )
 
 // chunkRescorer passes chunks through rescorers and keeps their order. A chunk
-// that a rescorer refuses is quarantined.
+// that a rescorer refuses is quarantined. A plugin stage is one that passes many chunks
+// through one rescorer in one call. Neither has state: which chunks share a call changes
+// nothing.
 type chunkRescorer struct {
 	edges[*Game, *Game]
 	threads   int
+	batch     int // most chunks of a call
 	rescorers []stage.Rescorer
 
 	rescored, changed, bad, batches *counter
@@ -23,28 +26,40 @@ type chunkRescorer struct {
 
 func newChunkRescorer(b *build) (Stage, error) {
 	s := b.config.ChunkRescorer
-	r := rescorerOf(b, s.Threads, s.Rescorers...)
-	return &r, cmp.Or(fewThreads(s.Threads),
+	r := rescorerOf(b, s.Threads, 1, s.Rescorers...)
+	r.batches = new(counter)
+	return r, cmp.Or(fewThreads(s.Threads),
 		replay.Wrong(len(s.Rescorers) == 0, "no rescorer; add rescorer { name: ... }, or remove the stage"))
 }
 
-func rescorerOf(b *build, threads int, rescorers ...stage.Rescorer) chunkRescorer {
-	return chunkRescorer{edges: edgesOf[*Game, *Game](b), threads: threads, rescorers: rescorers,
-		rescored: b.counter("chunks_rescored"), changed: b.counter("chunks_changed"), bad: b.counter("chunks_bad"),
-		batches: new(counter)}
+func newPlugin(b *build) (Stage, error) {
+	s := b.config.Plugin
+	r := rescorerOf(b, s.Threads, s.Batch, s.Rescorer)
+	r.batches = b.counter("batches")
+	return r, cmp.Or(fewThreads(s.Threads), replay.Wrong(s.Batch < 1, "batch: %d; at least 1 is needed", s.Batch),
+		replay.Wrong(s.Rescorer == nil, "no name of a rescorer"))
 }
 
-// Run rescores one by one.
+func rescorerOf(b *build, threads, batch int, rescorers ...stage.Rescorer) *chunkRescorer {
+	return &chunkRescorer{edges: edgesOf[*Game, *Game](b), threads: threads, batch: batch, rescorers: rescorers,
+		rescored: b.counter("chunks_rescored"), changed: b.counter("chunks_changed"), bad: b.counter("chunks_bad")}
+}
+
+// Run rescores.
 func (r *chunkRescorer) Run(ctx context.Context) error {
-	return r.run(ctx, func(ctx context.Context) ([]*Game, error) {
-		g, err := r.in.Get(ctx)
-		return []*Game{g}, err
-	})
+	return replay.MapOrdered(ctx, r.threads, r.gather, r.rescore, r.out.PutAll)
 }
 
-// run rescores the batches that next returns.
-func (r *chunkRescorer) run(ctx context.Context, next func(context.Context) ([]*Game, error)) error {
-	return replay.MapOrdered(ctx, r.threads, next, r.rescore, r.out.PutAll)
+// gather returns a batch of the chunks that wait: it waits for the first alone.
+func (r *chunkRescorer) gather(ctx context.Context) ([]*Game, error) {
+	g, err := r.in.Get(ctx)
+	batch := []*Game{g}
+	for ok := err == nil; ok && len(batch) < r.batch; {
+		if g, ok = r.in.TryGet(); ok {
+			batch = append(batch, g)
+		}
+	}
+	return batch, err
 }
 
 // rescoring is a chunk on its way through the rescorers.
@@ -129,27 +144,6 @@ func (r *chunkRescorer) pass(ctx context.Context, rescorer stage.Rescorer, chunk
 func (r *chunkRescorer) refuse(g *Game, err error) {
 	r.bad.Add(1)
 	r.quarantine.Add(g.String(), err)
-}
-
-// rescoreGame passes g through rescorers in order and returns it, or a changed
-// copy. A rescorer must return a valid record of the same game.
-func rescoreGame(ctx context.Context, g *Game, rescorers []stage.Rescorer) (*Game, error) {
-	before, err := g.Record()
-	if err != nil {
-		return nil, err
-	}
-	rec := before
-	for _, r := range rescorers {
-		next, err := r.Rescore(ctx, rec)
-		if err != nil {
-			return nil, fmt.Errorf("chunk %s: rescorer %s: %w", g, r.Name(), err)
-		}
-		if err := checkRescored(g, r, rec, next); err != nil {
-			return nil, err
-		}
-		rec = next
-	}
-	return g.with(before, rec), nil
 }
 
 // checkRescored holds what r made of a record against it.

@@ -78,7 +78,7 @@ func (r *chunkSourceReader) read(ctx context.Context, f File) (*SourceEvent, err
 	return &SourceEvent{File: f, Source: src}, nil
 }
 
-// rescoredSource rescores each game when it is read.
+// rescoredSource passes each game through rescorers in order when it is read.
 type rescoredSource struct {
 	Source
 	ctx       context.Context
@@ -90,7 +90,22 @@ func (s *rescoredSource) Game(i int) (*Game, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rescoreGame(s.ctx, g, s.rescorers)
+	before, err := g.Record()
+	if err != nil {
+		return nil, err
+	}
+	rec := before
+	for _, r := range s.rescorers {
+		next, err := r.Rescore(s.ctx, rec)
+		if err != nil {
+			return nil, fmt.Errorf("chunk %s: rescorer %s: %w", g, r.Name(), err)
+		}
+		if err := checkRescored(g, r, rec, next); err != nil {
+			return nil, err
+		}
+		rec = next
+	}
+	return g.with(before, rec), nil
 }
 
 // gamesSource is a file of our own games (*.games).

@@ -114,7 +114,7 @@ func TestPluginStage(t *testing.T) {
 // is not waited for.
 func TestPluginGathers(t *testing.T) {
 	in := NewQueue[*Game](10, Block)
-	p := &pluginStage{chunkRescorer: chunkRescorer{edges: edges[*Game, *Game]{in: in}}, batch: 4}
+	p := &chunkRescorer{edges: edges[*Game, *Game]{in: in}, batch: 4}
 	for i := range 10 {
 		put(t, in, &Game{Index: i})
 	}
