@@ -16,17 +16,9 @@ func (p *chunkPool) fetch(ctx context.Context, d poolDraw) (*Game, error) {
 		return d.game(d.packed), nil
 	}
 	p.storeMisses.Add(1)
-	g, t, err := p.read(ctx, d.source, d.at, p.settings.StoreMiB > 0)
-	if err != nil {
+	g, t, err := p.read(ctx, d.index, d.source, d.at, p.settings.StoreMiB > 0)
+	if err != nil || g == nil || t != nil && t.num == 0 {
 		return nil, err
-	}
-	if t != nil || g == nil {
-		p.mu.Lock()
-		p.window.put(d.index, t)
-		p.mu.Unlock()
-	}
-	if g == nil || t != nil && t.num == 0 {
-		return nil, nil
 	}
 	if t != nil {
 		return d.game(t), nil
@@ -40,9 +32,10 @@ func (d *poolDraw) game(t *Transcoded) *Game {
 	return &Game{Key: ChunkHash(d.source.key, d.number), Source: d.source.key, Index: d.number, Packed: t, Use: d.use}
 }
 
-// read reads a chunk and transcodes it if that is wanted. A chunk that cannot be
-// used is quarantined, and g is nil. An error is ctx's or wraps ErrStop.
-func (p *chunkPool) read(ctx context.Context, src *poolSource, at int, transcode bool) (g *Game, t *Transcoded, err error) {
+// read reads a chunk, transcodes it if that is wanted, and notes in the window what it
+// came to. A chunk that cannot be used is quarantined, and g is nil. An error is ctx's or
+// wraps ErrStop.
+func (p *chunkPool) read(ctx context.Context, index uint64, src *poolSource, at int, transcode bool) (g *Game, t *Transcoded, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -54,7 +47,12 @@ func (p *chunkPool) read(ctx context.Context, src *poolSource, at int, transcode
 	}
 	g, err = source.Game(at)
 	if err == nil && transcode {
-		t, err = p.transcode(g)
+		if t, err = g.transcoded(p.settings.PositionWeight, p.options.ShortTerm); err == nil {
+			p.transcoded.Add(1)
+		}
+		if c, ok := g.Packed.(*LeelaChunk); ok {
+			c.Release()
+		}
 	}
 	if errors.Is(err, ErrStop) {
 		return nil, nil, err
@@ -62,29 +60,14 @@ func (p *chunkPool) read(ctx context.Context, src *poolSource, at int, transcode
 	if err != nil {
 		p.bad.Add(1)
 		p.quarantine.Add(fmt.Sprintf("%s[%d]", src.key, numberIn(source, at)), err)
-		return nil, nil, nil
+		g, t = nil, nil
+	}
+	if t != nil || g == nil {
+		p.mu.Lock()
+		p.window.put(index, t)
+		p.mu.Unlock()
 	}
 	return g, t, nil
-}
-
-// transcode brings a chunk into its compact form.
-func (p *chunkPool) transcode(g *Game) (*Transcoded, error) {
-	if t, ok := g.Packed.(*Transcoded); ok {
-		return t, nil
-	}
-	rec, err := g.Record()
-	if err != nil {
-		return nil, err
-	}
-	t, err := Transcode(rec, p.settings.PositionWeight, p.options.ShortTerm)
-	if err != nil {
-		return nil, fmt.Errorf("chunk %s: %w", g, err)
-	}
-	if c, ok := g.Packed.(*LeelaChunk); ok {
-		c.Release()
-	}
-	p.transcoded.Add(1)
-	return t, nil
 }
 
 // readAhead reads the chunks lo to hi that were not read yet, on all threads.
@@ -96,19 +79,12 @@ func (p *chunkPool) readAhead(ctx context.Context, lo, hi uint64) error {
 		state := p.window.slot(index).state
 		source, at := p.window.locate(index)
 		p.mu.Unlock()
-		if state != slotUnread {
-			continue
-		}
-		group.Go(func() error {
-			_, t, err := p.read(ctx, source, at, true)
-			if err != nil {
+		if state == slotUnread {
+			group.Go(func() error {
+				_, _, err := p.read(ctx, index, source, at, true)
 				return err
-			}
-			p.mu.Lock()
-			p.window.put(index, t)
-			p.mu.Unlock()
-			return nil
-		})
+			})
+		}
 	}
 	return group.Wait()
 }

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -32,6 +33,26 @@ func Transcode(g *record.Game, weight PositionWeight, shortTerm float64) (*Trans
 	}
 	t := &Transcoded{game: e, shortTerm: shortTerm}
 	return t, t.index(weight)
+}
+
+// transcoded returns the chunk in its compact form. Weights that were not computed
+// before, because the pool samples otherwise, are computed here.
+func (g *Game) transcoded(weight PositionWeight, shortTerm float64) (*Transcoded, error) {
+	if t, ok := g.Packed.(*Transcoded); ok && t.weight == weight {
+		return t, nil
+	} else if ok {
+		again := &Transcoded{game: t.game, shortTerm: t.shortTerm}
+		return again, again.index(weight)
+	}
+	rec, err := g.Record()
+	if err != nil {
+		return nil, err
+	}
+	t, err := Transcode(rec, weight, shortTerm)
+	if err != nil {
+		return nil, fmt.Errorf("chunk %s: %w", g, err)
+	}
+	return t, nil
 }
 
 // index lists the positions.

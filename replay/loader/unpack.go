@@ -93,14 +93,11 @@ func (u *chunkUnpacker) take(s *unpackScratch, g *Game) ([]Frame, error) {
 	if c, ok := g.Packed.(*LeelaChunk); ok && !u.settings.PositionWeight.Enabled {
 		return u.takeLeela(s, g, c)
 	}
-	t, err := u.transcoded(g)
+	t, err := g.transcoded(u.settings.PositionWeight, u.options.ShortTerm)
 	if err != nil {
 		return nil, err
 	}
 	s.plies = u.picker.pick(s.plies[:0], &t.positions, g.Key, g.Use)
-	if len(s.plies) == 0 {
-		return nil, nil
-	}
 	frames, err := s.rebuilder.Frames(make([]Frame, 0, len(s.plies)), t, s.plies)
 	if err != nil {
 		return nil, fmt.Errorf("chunk %s: %w", g, err)
@@ -120,27 +117,6 @@ func (u *chunkUnpacker) takeLeela(s *unpackScratch, g *Game, c *LeelaChunk) ([]F
 		frames = append(frames, all[k])
 	}
 	return frames, nil
-}
-
-// transcoded returns the chunk in its compact form. Weights that the pool did
-// not compute, because it samples otherwise, are computed here.
-func (u *chunkUnpacker) transcoded(g *Game) (*Transcoded, error) {
-	want := u.settings.PositionWeight
-	if t, ok := g.Packed.(*Transcoded); ok && t.weight == want {
-		return t, nil
-	} else if ok {
-		again := &Transcoded{game: t.game, shortTerm: t.shortTerm}
-		return again, again.index(want)
-	}
-	rec, err := g.Record()
-	if err != nil {
-		return nil, err
-	}
-	t, err := Transcode(rec, want, u.options.ShortTerm)
-	if err != nil {
-		return nil, fmt.Errorf("chunk %s: %w", g, err)
-	}
-	return t, nil
 }
 
 // picker chooses positions of chunks. Its choice is a pure function of the
