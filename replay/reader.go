@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -39,7 +40,8 @@ func (info *ChunkInfo) Unsealed() *CorruptError {
 }
 
 // ReadChunk reads the games of a chunk file, sealed, growing or torn, in the
-// order of writing. Damage costs the block that it hits and stands in the info,
+// order of writing. A growing one that is not there any more was sealed: it is read
+// under its final name, which the info has. Damage costs the block that it hits and stands in the info,
 // not in the error: that is for a file that cannot be read at all, or is of an
 // unknown version (*VersionError).
 func ReadChunk(fsys fsx.FS, path string) ([]*record.Game, ChunkInfo, error) {
@@ -50,6 +52,10 @@ func ReadChunk(fsys fsx.FS, path string) ([]*record.Game, ChunkInfo, error) {
 // shorter file is io.EOF.
 func ReadPrefix(fsys fsx.FS, path string, n int64) ([]*record.Game, ChunkInfo, error) {
 	data, err := ReadPart(fsys, path, 0, n)
+	if sealed := SealedName(path); sealed != path && errors.Is(err, fs.ErrNotExist) {
+		path = sealed
+		data, err = ReadPart(fsys, path, 0, n)
+	}
 	if err != nil {
 		return nil, ChunkInfo{Path: path}, fmt.Errorf("read chunk: %w", err)
 	}

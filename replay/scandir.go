@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
+	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
@@ -55,7 +59,7 @@ func WalkGames(ctx context.Context, fsys fsx.FS, dir string, fn func(path string
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		path, games, info, err := readListed(fsys, path)
+		games, info, err := ReadChunk(fsys, path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed since it was listed
 		}
@@ -75,7 +79,7 @@ func WalkGames(ctx context.Context, fsys fsx.FS, dir string, fn func(path string
 			seen[g.ID] = struct{}{}
 			s.NumGames++
 			s.Positions += len(g.Plies)
-			if err := fn(path, g); err != nil {
+			if err := fn(info.Path, g); err != nil {
 				return nil, err
 			}
 		}
@@ -83,14 +87,81 @@ func WalkGames(ctx context.Context, fsys fsx.FS, dir string, fn func(path string
 	return s, nil
 }
 
-// readListed reads a chunk that was listed, also where its writer has sealed it since.
-func readListed(fsys fsx.FS, path string) (at string, games []*record.Game, info ChunkInfo, err error) {
-	games, info, err = ReadChunk(fsys, path)
-	if sealed := SealedName(path); sealed != path && errors.Is(err, fs.ErrNotExist) {
-		path = sealed
-		games, info, err = ReadChunk(fsys, path)
+// DirGames yields the games of the chunk files below root, oldest first by the
+// time of their file's last change: those of the newest files that together have
+// at least maxRows positions (0 = of all), each once, without the validation
+// games of the given share. Only a file's games are held at a time. A directory
+// that is not there has none. Damaged games are left out and told to the log.
+func DirGames(ctx context.Context, root string, maxRows int64, share float64, log *slog.Logger) iter.Seq2[*record.Game, error] {
+	return func(yield func(*record.Game, error) bool) {
+		paths, err := newestChunks(ctx, root, maxRows)
+		if err != nil {
+			yield(nil, fmt.Errorf("games below %s: %w", root, err))
+			return
+		}
+		seen := map[[16]byte]bool{}
+		for _, path := range paths {
+			games, info, err := ReadChunk(fsx.OS, path)
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(nil, fmt.Errorf("games below %s: %w", root, err))
+				return
+			}
+			for _, d := range info.Damage {
+				log.Warn("damaged games were left out", "error", d)
+			}
+			for _, g := range games {
+				if seen[g.ID] || record.IsValidation(g.ID, share) {
+					continue
+				}
+				seen[g.ID] = true
+				if !yield(g, nil) {
+					return
+				}
+			}
+		}
 	}
-	return path, games, info, err
+}
+
+// newestChunks returns the newest chunk files below root, oldest first: as many as
+// have at least maxRows positions together, 0 = all.
+func newestChunks(ctx context.Context, root string, maxRows int64) ([]string, error) {
+	paths, err := ListChunks(fsx.OS, root)
+	if err != nil {
+		return nil, err
+	}
+	modified := map[string]time.Time{}
+	for _, path := range paths {
+		info, err := fsx.OS.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // sealed or removed meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		modified[path] = info.ModTime()
+	}
+	paths = slices.SortedFunc(maps.Keys(modified), func(a, b string) int {
+		return cmp.Or(modified[a].Compare(modified[b]), cmp.Compare(a, b))
+	})
+	if maxRows <= 0 {
+		return paths, nil
+	}
+	first := len(paths)
+	for rows := int64(0); first > 0 && rows < maxRows; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		first--
+		_, info, err := ReadChunk(fsx.OS, paths[first])
+		if err != nil {
+			return nil, err
+		}
+		rows += int64(info.Positions)
+	}
+	return paths[first:], nil
 }
 
 // sortGames orders games by ordinal, then id.
@@ -121,10 +192,7 @@ func ListChunks(fsys fsx.FS, dir string) ([]string, error) { return ListFiles(fs
 // ListFiles is ListChunks of the files with a wanted base name. What has a dot in front
 // is somebody's own, directories too.
 func ListFiles(fsys fsx.FS, dir string, wanted func(base string) bool) ([]string, error) {
-	entries, err := fsys.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	entries, err := fsx.Entries(fsys, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +200,6 @@ func ListFiles(fsys fsx.FS, dir string, wanted func(base string) bool) ([]string
 	for _, e := range entries {
 		name := filepath.Join(dir, e.Name())
 		switch {
-		case strings.HasPrefix(e.Name(), "."):
 		case e.IsDir():
 			below, err := ListFiles(fsys, name, wanted)
 			if err != nil {

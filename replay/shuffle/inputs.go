@@ -141,13 +141,9 @@ func (c *chunk) count(fsys fsx.FS) {
 	}
 }
 
-// read returns the games in the first n bytes of the chunk. A growing one that
-// is not there any more was sealed.
+// read returns the games in the first n bytes of the chunk.
 func (c *chunk) read(fsys fsx.FS, n int64) ([]*record.Game, replay.ChunkInfo, error) {
 	games, info, err := replay.ReadPrefix(fsys, c.path, n)
-	if errors.Is(err, fs.ErrNotExist) && c.growing() {
-		games, info, err = replay.ReadPrefix(fsys, replay.SealedName(c.path), n)
-	}
 	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("%w: %w", ErrInputChanged, err)
 	}
