@@ -109,12 +109,6 @@ func (d *DirSource) pollFile(path string, found *Found) error {
 	if chunk.Torn && !growing {
 		found.Problems = append(found.Problems, chunk.Unsealed())
 	}
-	d.take(games, found)
-	return nil
-}
-
-// take sorts games into new and known ones.
-func (d *DirSource) take(games []*record.Game, found *Found) {
 	for _, g := range games {
 		if _, ok := d.seen[g.ID]; ok {
 			found.Duplicates++
@@ -123,4 +117,5 @@ func (d *DirSource) take(games []*record.Game, found *Found) {
 		d.seen[g.ID] = struct{}{}
 		found.Games = append(found.Games, g)
 	}
+	return nil
 }

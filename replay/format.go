@@ -118,14 +118,9 @@ func parseHeader(data []byte) (h fileHeader, short bool, reason string) {
 		return h, false, "header checksum differs"
 	}
 	h.version = le.Uint32(data[8:])
-	rest := data[headerFixed : h.size-4]
-	for _, s := range []*string{&h.netID, &h.runID} {
-		length, k := binary.Uvarint(rest)
-		if k <= 0 || length > uint64(len(rest)-k) {
-			return h, false, "header names are damaged"
-		}
-		*s = string(rest[k : k+int(length)])
-		rest = rest[k+int(length):]
+	d := Decoder{Data: data[headerFixed : h.size-4]}
+	if h.netID, h.runID = string(d.Bytes(maxNames)), string(d.Bytes(maxNames)); d.Err != nil {
+		return h, false, "header names are damaged"
 	}
 	return h, false, ""
 }

@@ -232,19 +232,14 @@ func (r *prefetchRun) prepare(ctx context.Context, src Cursor) {
 	}
 }
 
-// stop ends the goroutine and waits for it.
-func (p *Prefetcher) stop() {
+// rewind ends the goroutine, waits for it and puts the source where the consumer is.
+func (p *Prefetcher) rewind() error {
 	p.peeked = nil
 	if p.run != nil {
 		p.run.cancel()
 		<-p.run.done
 		p.run = nil
 	}
-}
-
-// rewind ends the goroutine and puts the source where the consumer is.
-func (p *Prefetcher) rewind() error {
-	p.stop()
 	return loadState(p.src, p.state)
 }
 

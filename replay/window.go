@@ -50,17 +50,6 @@ func NewWindow(maxRows int) *Window {
 // fit. It returns false, and does nothing, for a game that is in the window
 // already (by id) or has no row meant for training.
 func (w *Window) Add(g *record.Game) bool {
-	e := newEntry(g)
-	if e == nil {
-		return false
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.add(e)
-}
-
-// newEntry lists a game's rows, nil if it has none.
-func newEntry(g *record.Game) *entry {
 	e := &entry{Game: g}
 	sum := uint64(0)
 	for i := range g.Plies {
@@ -70,14 +59,9 @@ func newEntry(g *record.Game) *entry {
 			e.Sums = append(e.Sums, sum)
 		}
 	}
-	if e.Plies == nil {
-		return nil
-	}
-	return e
-}
-
-func (w *Window) add(e *entry) bool {
-	if _, ok := w.ids[e.Game.ID]; ok {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, ok := w.ids[g.ID]; ok || e.Plies == nil {
 		return false
 	}
 	if n := len(w.entries); n > w.head {
@@ -88,7 +72,7 @@ func (w *Window) add(e *entry) bool {
 	e.Seq = w.nextSeq
 	w.nextSeq++
 	w.version++
-	w.ids[e.Game.ID] = struct{}{}
+	w.ids[g.ID] = struct{}{}
 	w.entries = append(w.entries, e)
 	for len(w.entries)-w.head > 1 && w.entries[w.head:].NumRows() > w.maxRows {
 		delete(w.ids, w.entries[w.head].Game.ID)
@@ -157,8 +141,7 @@ func (w *Window) load(data []byte, lookup func(id [16]byte) *record.Game) error 
 			missing.Missing++
 			continue
 		}
-		e := newEntry(g)
-		if e == nil || g.ID != id || !fresh.add(e) {
+		if g.ID != id || !fresh.Add(g) {
 			return fmt.Errorf("window section: game %x does not fit", id)
 		}
 	}

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -65,12 +66,8 @@ func newBlock() gameBlock {
 // NewWriter returns a writer into dir, which is made when the first chunk is
 // begun. Only one writer may use a directory at a time.
 func NewWriter(fsys fsx.FS, dir string, opt WriterOptions) *Writer {
-	if opt.MaxBytes <= 0 {
-		opt.MaxBytes = defaultChunkBytes
-	}
-	if opt.Reserve == nil {
-		opt.Reserve = &fsx.DefaultReserve
-	}
+	opt.MaxBytes = cmp.Or(opt.MaxBytes, defaultChunkBytes)
+	opt.Reserve = cmp.Or(opt.Reserve, &fsx.DefaultReserve)
 	return &Writer{fsys: fsys, dir: dir, opt: opt, block: newBlock()}
 }
 
@@ -128,7 +125,7 @@ func (w *Writer) commit() error {
 	if err := w.open(); err != nil {
 		return err
 	}
-	games := int64(0)
+	before := w.total.games
 	for _, block := range w.pending {
 		putBlockHeader(block.data, w.file.Size(), block.games, block.plies)
 		if err := w.write(block.data); err != nil {
@@ -137,13 +134,12 @@ func (w *Writer) commit() error {
 		w.total.blocks++
 		w.total.games += int64(block.games)
 		w.total.positions += int64(block.plies)
-		games += int64(block.games)
 	}
 	if err := w.file.Sync(); err != nil {
 		return err
 	}
 	w.pending = w.pending[:0]
-	w.durable += games
+	w.durable += w.total.games - before
 	return nil
 }
 
@@ -229,11 +225,16 @@ func (w *Writer) open() error {
 // create opens the next free chunk name.
 func (w *Writer) create() error {
 	if w.number == 0 {
-		last, err := lastChunkNumber(w.fsys, w.dir)
+		entries, err := w.fsys.ReadDir(w.dir)
 		if err != nil {
 			return err
 		}
-		w.number = last
+		for _, e := range entries {
+			base, _, _ := strings.Cut(e.Name(), ".")
+			if n, err := strconv.Atoi(base); err == nil && IsChunk(e.Name()) {
+				w.number = max(w.number, n)
+			}
+		}
 	}
 	for {
 		w.number++
@@ -248,22 +249,6 @@ func (w *Writer) create() error {
 		w.file, w.final = f, name+SealedSuffix
 		return err
 	}
-}
-
-// lastChunkNumber returns the highest number of a chunk in dir, 0 if none.
-func lastChunkNumber(fsys fsx.FS, dir string) (int, error) {
-	entries, err := fsys.ReadDir(dir)
-	if err != nil {
-		return 0, err
-	}
-	last := 0
-	for _, e := range entries {
-		base, _, _ := strings.Cut(e.Name(), ".")
-		if n, err := strconv.Atoi(base); err == nil && IsChunk(e.Name()) {
-			last = max(last, n)
-		}
-	}
-	return last, nil
 }
 
 // write appends to the chunk and to its hash.
