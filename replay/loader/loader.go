@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,9 +38,7 @@ type Loader struct {
 // New checks the configuration and builds the graph. Nothing runs before the
 // first Next or Start. The error joins a *ConfigError for each fault.
 func New(c Config, o Options) (*Loader, error) {
-	if o.FS == nil {
-		o.FS = fsx.OS
-	}
+	o.FS = cmp.Or(o.FS, fsx.OS)
 	g, err := newGraph(&c)
 	if err != nil {
 		return nil, err

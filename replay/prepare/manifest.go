@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 
@@ -75,14 +73,9 @@ func ReadManifest(fsys fsx.FS, dir string) (*Manifest, error) {
 // of T, or what check refuses, is a *ManifestError; other errors say that what could
 // not be read.
 func ReadChecked[T any](fsys fsx.FS, path, what string, most int64, check func(*T) error) (*T, error) {
-	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	data, err := fsx.ReadUpTo(fsys, path, most)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", what, err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s %s: %w", what, path, err)
 	}
 	v := new(T)
 	in := json.NewDecoder(bytes.NewReader(data))

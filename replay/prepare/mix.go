@@ -18,15 +18,15 @@ import (
 // one, else that of its newest finished one; nil where there is none. at is the
 // shuffle's directory.
 func ReadShuffle(dir string) (m *shuffle.Manifest, at string, err error) {
-	if _, err := os.Stat(filepath.Join(dir, shuffle.MarkerName)); err == nil {
-		at = dir
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, "", err
-	} else if names, err := shuffle.List(fsx.OS, dir); err != nil || len(names) == 0 {
-		return nil, "", err
-	} else {
-		at = filepath.Join(dir, names[len(names)-1])
+	m, err = shuffle.ReadManifest(fsx.OS, dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return m, dir, err
 	}
+	names, err := shuffle.List(fsx.OS, dir)
+	if err != nil || len(names) == 0 {
+		return nil, "", err
+	}
+	at = filepath.Join(dir, names[len(names)-1])
 	m, err = shuffle.ReadManifest(fsx.OS, at)
 	return m, at, err
 }

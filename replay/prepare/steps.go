@@ -1,6 +1,7 @@
 package prepare
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -73,9 +74,7 @@ func Process(ctx context.Context, opt Options) (*Manifest, error) {
 // holds 16 bytes a game. Errors: ctx's, and a file that cannot be read at all; games in
 // a damaged stretch are left out.
 func (opt Options) step(ctx context.Context, name string, settings map[string]string, keep func(*record.Game, *Counts) bool) (m *Manifest, err error) {
-	if opt.FS == nil {
-		opt.FS = fsx.OS
-	}
+	opt.FS = cmp.Or(opt.FS, fsx.OS)
 	files, err := ListInputs(opt.FS, opt.Inputs)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

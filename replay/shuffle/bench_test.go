@@ -49,7 +49,7 @@ func BenchmarkSource(b *testing.B) {
 	if _, err := Run(context.Background(), o); err != nil {
 		b.Fatal(err)
 	}
-	src, err := OpenLatest(o.OutputDir)
+	src, err := OpenLatest(fsx.OS, o.OutputDir)
 	if err != nil {
 		b.Fatal(err)
 	}

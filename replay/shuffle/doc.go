@@ -13,7 +13,7 @@
 // A shuffle is a directory <time> with train/*.rows, val/*.rows and the marker
 // train.json; it appears whole, by one rename. Training from it:
 //
-//	src, err := shuffle.OpenLatest("run/shuffled")
+//	src, err := shuffle.OpenLatest(fsx.OS, "run/shuffled")
 //	err = src.Next(ctx, batch) // io.EOF after the last row
 //	if newer, err := src.Newer(); newer != nil {
 //		bucket.Add(newer.Range[1] - src.Manifest().Range[1]) // new rows

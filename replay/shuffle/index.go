@@ -45,8 +45,6 @@ type fileKey struct {
 	tail [16]byte
 }
 
-func (k fileKey) known() bool { return k.path != "" }
-
 // index maps chunks to their games.
 type index map[fileKey][]gameRows
 

@@ -114,7 +114,7 @@ func countChunks(ctx context.Context, fsys fsx.FS, chunks []*chunk, old index, t
 	}
 	fresh := index{}
 	for i, c := range chunks {
-		if keys[i].known() && len(c.problems) == 0 {
+		if keys[i] != (fileKey{}) && len(c.problems) == 0 {
 			fresh[keys[i]] = c.games
 		}
 	}

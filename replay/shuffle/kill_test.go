@@ -77,7 +77,7 @@ func killOptions(m fsx.FS) Options {
 
 // readAll returns the rows of the newest shuffle, or an error.
 func readAll(m fsx.FS, dir string) (rows []string, err error) {
-	src, err := OpenLatestFS(m, dir)
+	src, err := OpenLatest(m, dir)
 	if err != nil {
 		return nil, err
 	}

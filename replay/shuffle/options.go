@@ -79,12 +79,8 @@ func (s Settings) Validate() error {
 
 // Validate sets the defaults and says which option is missing or out of range.
 func (o *Options) Validate() error {
-	if o.FS == nil {
-		o.FS = fsx.OS
-	}
-	if o.Threads == 0 {
-		o.Threads = runtime.GOMAXPROCS(0)
-	}
+	o.FS = cmp.Or(o.FS, fsx.OS)
+	o.Threads = cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
 	if o.Report == nil {
 		o.Report = func(string) {}
 	}

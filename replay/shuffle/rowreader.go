@@ -66,9 +66,9 @@ func (r *rowReader) seek(path string, rows, row int64) error {
 	return nil
 }
 
-// next appends up to n rows of a shuffle's files, in their order, and moves the place
-// behind them. There are none behind the last file.
-func (r *rowReader) next(b *encoding.TrainBatch, dir string, files []OutFile, at *place, n int) (took int, err error) {
+// next appends up to n rows of a shuffle's files, in their order, as many as a block has,
+// and moves the place behind them. There are none behind the last file.
+func (r *rowReader) next(b *encoding.TrainBatch, dir string, files []OutFile, at *place, n int) (int, error) {
 	for at.File < len(files) && at.Row >= files[at.File].Rows {
 		*at = place{File: at.File + 1}
 	}
@@ -76,15 +76,9 @@ func (r *rowReader) next(b *encoding.TrainBatch, dir string, files []OutFile, at
 		return 0, nil
 	}
 	f := &files[at.File]
-	if err = r.seek(filepath.Join(dir, filepath.FromSlash(f.Name)), f.Rows, at.Row); err == nil {
-		took, err = r.read(b, n)
+	if err := r.seek(filepath.Join(dir, filepath.FromSlash(f.Name)), f.Rows, at.Row); err != nil {
+		return 0, err
 	}
-	at.Row += int64(took)
-	return took, err
-}
-
-// read appends up to n rows from the place of seek, as many as its block has.
-func (r *rowReader) read(b *encoding.TrainBatch, n int) (int, error) {
 	n = min(n, len(r.block))
 	for _, data := range r.block[:n] {
 		if err := DecodeRow(b, data); err != nil {
@@ -93,6 +87,7 @@ func (r *rowReader) read(b *encoding.TrainBatch, n int) (int, error) {
 		r.row++
 	}
 	r.block = r.block[n:]
+	at.Row += int64(n)
 	return n, nil
 }
 

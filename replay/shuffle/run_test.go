@@ -23,7 +23,7 @@ func shuffled(t testing.TB, o Options) (m *Manifest, train, val []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, err := OpenLatestFS(o.FS, o.OutputDir)
+	src, err := OpenLatest(o.FS, o.OutputDir)
 	if err != nil {
 		t.Fatal(err)
 	}

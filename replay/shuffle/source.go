@@ -53,10 +53,7 @@ type cursor struct {
 
 // OpenLatest opens the newest finished shuffle of a directory, at its first
 // row; ErrNone where there is none.
-func OpenLatest(dir string) (*Source, error) { return OpenLatestFS(fsx.OS, dir) }
-
-// OpenLatestFS is OpenLatest on another file system.
-func OpenLatestFS(fsys fsx.FS, dir string) (*Source, error) {
+func OpenLatest(fsys fsx.FS, dir string) (*Source, error) {
 	m, err := Newest(fsys, dir)
 	if err != nil {
 		return nil, fmt.Errorf("open shuffle: %w", err)

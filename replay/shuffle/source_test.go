@@ -29,7 +29,7 @@ func sourceOver(t testing.TB) (*memfs.FS, *Source) {
 
 func open(t testing.TB, m fsx.FS) *Source {
 	t.Helper()
-	src, err := OpenLatestFS(m, "run/shuffled")
+	src, err := OpenLatest(m, "run/shuffled")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestLoadRefuses(t *testing.T) {
 }
 
 func TestSourceErrors(t *testing.T) {
-	if _, err := OpenLatestFS(memfs.New(), "run/shuffled"); !errors.Is(err, ErrNone) {
+	if _, err := OpenLatest(memfs.New(), "run/shuffled"); !errors.Is(err, ErrNone) {
 		t.Errorf("error %v, want ErrNone", err)
 	}
 	m, src := sourceOver(t)

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -90,29 +91,24 @@ func (s *spreader) read(_ context.Context, in *Input) (*spreadRows, error) {
 	out := &spreadRows{}
 	w := rowPacker{s: s, out: out, batch: encoding.NewTrainBatch(0)}
 	w.replayer.ShortTerm = s.p.ShortTerm
-	var rows [2]int64 // training, validation
 	done := map[string]bool{}
 	for _, id := range in.Skip {
 		done[id] = true
 	}
-	for _, g := range games {
+	games = slices.DeleteFunc(games, func(g *record.Game) bool {
 		id := hex.EncodeToString(g.ID[:])
-		if done[id] {
-			continue
-		}
+		twice := done[id]
 		done[id] = true
-		side := 0
-		if s.p.validation(in.Path, g.ID) {
-			side = 1
-		}
-		rows[side] += int64(g.NumRows())
-		if err := w.game(g, side == 1); err != nil {
+		return twice
+	})
+	if train, val := s.p.SideRows(in.Path, games); train != in.TrainRows || val != in.ValRows {
+		return nil, fmt.Errorf("%s: %w: %d training and %d validation rows, counted before: %d and %d",
+			in.Path, ErrInputChanged, train, val, in.TrainRows, in.ValRows)
+	}
+	for _, g := range games {
+		if err := w.game(g, s.p.validation(in.Path, g.ID)); err != nil {
 			return nil, fmt.Errorf("%s: game %x: %w", in.Path, g.ID, err)
 		}
-	}
-	if rows != [2]int64{in.TrainRows, in.ValRows} {
-		return nil, fmt.Errorf("%s: %w: %d training and %d validation rows, counted before: %d and %d",
-			in.Path, ErrInputChanged, rows[0], rows[1], in.TrainRows, in.ValRows)
 	}
 	return out, nil
 }

@@ -96,7 +96,7 @@ func (s *Start) describeSource(w io.Writer, stages *Stages) error {
 		fmt.Fprintf(w, "games: those that other processes write below %s; %d steps a game, %s\n", s.From(s.Dir), s.Episodes.Steps, until)
 	case Shuffles:
 		from := s.From(s.Dir)
-		source, err := shuffle.OpenLatest(from)
+		source, err := shuffle.OpenLatest(fsx.OS, from)
 		if errors.Is(err, shuffle.ErrNone) { // it may be an earlier step's to make
 			_, err = fmt.Fprintf(w, "rows: none yet in %s: run chessbrain shuffle before\n%s", from, s.Epochs.describe())
 			return err

@@ -63,7 +63,7 @@ func OpenRows(ctx context.Context, s *Subject, data string) (*Rows, error) {
 		return nil, err
 	}
 	if len(names) > 0 {
-		src, err := shuffle.OpenLatest(data)
+		src, err := shuffle.OpenLatest(fsx.OS, data)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/trainer"
@@ -40,7 +41,7 @@ func (e *NoDataError) ExitCode() int { return shuffle.ExitShort }
 // it is a *NoDataError.
 func (r *training) openShuffled(ctx context.Context) (*shuffledRows, error) {
 	dir, w := r.cfg.From(r.dir), &r.cfg.Window
-	source, err := shuffle.OpenLatest(dir)
+	source, err := shuffle.OpenLatest(fsx.OS, dir)
 	if errors.Is(err, shuffle.ErrNone) && r.cfg.Epochs.Quit {
 		err = &NoDataError{err}
 	} else if errors.Is(err, shuffle.ErrNone) && r.cfg.Epochs.Samples > 0 {
@@ -78,7 +79,7 @@ func (r *training) firstShuffle(ctx context.Context, dir string) (source *shuffl
 	}
 	say := func(why string) { r.log.Info("waiting", "for", why) }
 	err = lookUntil(ctx, r.opt.pause, say, func() (string, error) {
-		if source, err = shuffle.OpenLatest(dir); errors.Is(err, shuffle.ErrNone) {
+		if source, err = shuffle.OpenLatest(fsx.OS, dir); errors.Is(err, shuffle.ErrNone) {
 			return why, nil
 		}
 		return "", err
@@ -116,7 +117,7 @@ func (s *shuffledRows) HeldOut(_ context.Context, rows int) (trainer.BatchSource
 
 // Sample returns the first rows of the newest shuffle.
 func (s *shuffledRows) Sample(batch int) (trainer.BatchSource, int, error) {
-	source, err := shuffle.OpenLatest(s.dir)
+	source, err := shuffle.OpenLatest(fsx.OS, s.dir)
 	return source, wholeBatches(swaRows, batch), err
 }
 
