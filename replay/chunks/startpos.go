@@ -37,10 +37,7 @@ func (s *StartPolicy) Add(g *Game) {
 		return
 	}
 	p := &g.Rec.Plies[0]
-	total := 0.0
-	for _, n := range p.Counts {
-		total += float64(n)
-	}
+	total := float64(record.CountSum(p.Counts))
 	for j := range s.legal.N {
 		v := 0.0
 		if p.Kind == record.PolicyProbs {

@@ -21,6 +21,8 @@ var (
 	evalForm = regexp.MustCompile(`\[%eval\s+(#?[+-]?[0-9]*\.?[0-9]+)(?:\s*,\s*[0-9]+)?\s*\]`)
 	wvForm   = regexp.MustCompile(`(?:^|[\s,])wv=([^\s,]+)`)
 	cuteForm = regexp.MustCompile(`(?:^|\s)([+-]?(?:[0-9]+\.[0-9]+|M[0-9]+))/[0-9]+(?:$|[\s,])`)
+
+	mateMarks = strings.NewReplacer("#", "", "M", "")
 )
 
 // readAnnotation reads the evaluations of a comment in the forms of
@@ -93,12 +95,7 @@ func (a *annotation) readWord(word string) bool {
 // does not say for whom.
 func readScore(text string, draws float64) encoding.QDM {
 	v := encoding.UnknownQDM
-	plain := strings.Map(func(r rune) rune {
-		if r == '#' || r == 'M' {
-			return -1
-		}
-		return r
-	}, text)
+	plain := mateMarks.Replace(text)
 	n, err := strconv.ParseFloat(plain, 64)
 	switch {
 	case err != nil || math.IsNaN(n) || math.IsInf(n, 0):

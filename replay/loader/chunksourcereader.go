@@ -50,12 +50,11 @@ func (r *chunkSourceReader) Run(ctx context.Context) error {
 
 // read opens one file; nil = nothing to hand on.
 func (r *chunkSourceReader) read(ctx context.Context, f File) (*SourceEvent, error) {
-	if f.Phase == InitialDone || f.Phase == Removed {
-		r.quarantine.Release(f.Key)
-		return &SourceEvent{File: f}, nil
-	}
 	if f.Phase != Initial {
 		r.quarantine.Release(f.Key) // what it was before
+	}
+	if f.Phase == InitialDone || f.Phase == Removed {
+		return &SourceEvent{File: f}, nil
 	}
 	src, err := openerOf(f.Path)(r, f) // the provider lets no other names through
 	if err != nil {

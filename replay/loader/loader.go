@@ -86,16 +86,17 @@ func (l *Loader) Start() {
 	}
 	l.started, l.begin = true, time.Now()
 	stopped := make(chan struct{})
-	var stages, recorder sync.WaitGroup
+	var stages sync.WaitGroup
 	for _, n := range l.graph.nodes {
 		stages.Go(func() { l.run(n) })
 	}
-	recorder.Go(func() { l.graph.record(stopped) })
-	go func() { // its owner is Close, which waits for done
-		defer close(l.done)
+	go func() {
 		stages.Wait()
 		close(stopped)
-		recorder.Wait()
+	}()
+	go func() { // its owner is Close, which waits for done
+		defer close(l.done)
+		l.graph.record(stopped)
 		for _, n := range l.graph.nodes {
 			n.close() // also of those that were cut short: Next must not wait for them
 		}
