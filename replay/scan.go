@@ -24,8 +24,8 @@ func decodeGame(src []byte, _ int64) (g *record.Game, plies, size int, err error
 // counted in info. next is the file offset after the last whole block, or damaged
 // stretch before one, or footer. There may be no footer.
 func scanBlocks[T any](info *ChunkInfo, data []byte, base int64, read readGame[T]) (games []T, next int64, end *footer) {
-	next = base
-	for pos := 0; pos < len(data); {
+	pos := 0
+	for pos < len(data) {
 		rest, offset := data[pos:], base+int64(pos)
 		if f, ok := parseFooter(rest, offset); ok {
 			next = offset + footerSize
@@ -41,20 +41,15 @@ func scanBlocks[T any](info *ChunkInfo, data []byte, base int64, read readGame[T
 			info.Games += len(some)
 			info.Blocks++
 			info.Positions += positions
-			pos += size
-			next = base + int64(pos)
-			continue
-		}
-		skip := resync(rest, offset, size)
-		if skip < 0 {
+		} else if size = resync(rest, offset, size); size < 0 {
 			info.tail = reason
-			return games, next, nil
+			return games, offset, nil
+		} else {
+			info.damaged(offset, int64(size), reason)
 		}
-		info.damaged(offset, int64(skip), reason)
-		pos += skip
-		next = base + int64(pos)
+		pos += size
 	}
-	return games, next, nil
+	return games, base + int64(pos), nil
 }
 
 // readBlock reads the block at the start of data, which stands at the given

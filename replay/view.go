@@ -66,10 +66,7 @@ var replayers = sync.Pool{New: func() any { return new(record.Replayer) }}
 
 // Range implements encoding.RowReader.
 func (v *viewRows) Range() (from, to uint64) {
-	e := v.view.entries
-	if len(e) == 0 {
-		return 0, 0
-	}
+	e := v.view.entries // not none: Source.Next names no rows then
 	return e[0].StartRow, e[len(e)-1].EndRow()
 }
 

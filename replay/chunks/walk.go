@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"path/filepath"
 	"strings"
 
@@ -48,16 +47,20 @@ func Walk(ctx context.Context, fsys fsx.FS, inputs []string, fn func(*Game) erro
 		return nil, err
 	}
 	for _, path := range paths {
-		for g, bad := range gamesOf(fsys, path) {
-			switch err := ctx.Err(); {
-			case err != nil:
+		if err := ctx.Err(); err != nil {
+			return problems, err
+		}
+		bad, n, game := open(fsys, path)
+		problems = append(problems, bad...)
+		for i := range n {
+			if err := ctx.Err(); err != nil {
 				return problems, err
-			case bad != nil:
-				problems = append(problems, bad)
-			default:
-				if err := fn(g); err != nil {
-					return problems, err
-				}
+			}
+			g, err := game(i)
+			if err != nil {
+				problems = append(problems, err)
+			} else if err := fn(g); err != nil {
+				return problems, err
 			}
 		}
 	}
@@ -87,42 +90,26 @@ func hasGames(base string) bool {
 	return replay.IsChunk(base) || strings.HasSuffix(base, ".gz") || strings.HasSuffix(base, ".tar")
 }
 
-// gamesOf yields the games of a file, and what could not be read of it.
-func gamesOf(fsys fsx.FS, path string) iter.Seq2[*Game, error] {
-	return func(yield func(*Game, error) bool) {
-		if strings.HasSuffix(replay.SealedName(path), replay.SealedSuffix) {
-			games, info, err := replay.ReadChunk(fsys, path)
-			if err != nil && !yield(nil, err) {
-				return
-			}
-			for _, d := range info.Damage {
-				if !yield(nil, d) {
-					return
-				}
-			}
-			for i, rec := range games {
-				if !yield(&Game{Path: path, Index: i, Rec: rec}, nil) {
-					return
-				}
-			}
-			return
-		}
-		src, err := lc0.OpenSource(path)
+// open says what cannot be read of a file, how many games it has, and how to read one.
+func open(fsys fsx.FS, path string) (bad []error, n int, game func(i int) (*Game, error)) {
+	if strings.HasSuffix(replay.SealedName(path), replay.SealedSuffix) {
+		games, info, err := replay.ReadChunk(fsys, path)
 		if err != nil {
-			yield(nil, err)
-			return
+			bad = append(bad, err)
 		}
-		for _, bad := range src.Bad {
-			if !yield(nil, &bad) {
-				return
-			}
+		for _, d := range info.Damage {
+			bad = append(bad, d)
 		}
-		for i := range src.Len() {
-			if !yield(Read(src, i)) {
-				return
-			}
-		}
+		return bad, len(games), func(i int) (*Game, error) { return &Game{Path: path, Index: i, Rec: games[i]}, nil }
 	}
+	src, err := lc0.OpenSource(path)
+	if err != nil {
+		return []error{err}, 0, nil
+	}
+	for _, member := range src.Bad {
+		bad = append(bad, &member)
+	}
+	return bad, src.Len(), func(i int) (*Game, error) { return Read(src, i) }
 }
 
 // Read reads chunk i of a source.
