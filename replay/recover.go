@@ -32,14 +32,14 @@ func SealTorn(ctx context.Context, fsys fsx.FS, dir string) ([]ChunkInfo, error)
 			return infos, err
 		}
 		info, err := sealTorn(fsys, path)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("seal torn chunk %s: %w", path, err))
-			if errors.Is(err, fsx.ErrSync) {
-				break
-			}
+		if err == nil {
+			infos = append(infos, info)
 			continue
 		}
-		infos = append(infos, info)
+		errs = append(errs, fmt.Errorf("seal torn chunk %s: %w", path, err))
+		if errors.Is(err, fsx.ErrSync) {
+			break
+		}
 	}
 	return infos, errors.Join(errs...)
 }
@@ -55,14 +55,13 @@ func sealTorn(fsys fsx.FS, path string) (ChunkInfo, error) {
 	if err != nil {
 		return info, err
 	}
-	final := SealedName(path)
 	if len(games) > 0 {
 		whole := data[:info.Bytes-info.Lost]
 		if info.Torn {
 			f := footer{blocks: int64(info.Blocks), games: int64(info.Games), positions: int64(info.Positions), sum: sha256.Sum256(whole)}
 			whole = appendFooter(whole[:len(whole):len(whole)], int64(len(whole)), f)
 		}
-		if err := fsx.WriteFile(fsys, final, whole); err != nil {
+		if err := fsx.WriteFile(fsys, SealedName(path), whole); err != nil {
 			return info, err
 		}
 	}

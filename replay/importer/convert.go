@@ -165,14 +165,11 @@ var results = map[string]int8{"1-0": 1, "0-1": -1, "1/2-1/2": 0}
 // end sets End and WhiteResult.
 func (c *converter) end() error {
 	text := c.in.Result
-	if tag := c.in.Tag("Result"); tag != "" && tag != "?" && tag != text {
-		_, known := results[tag]
-		switch {
-		case text == "*" && known:
-			text = tag
-		case known:
-			return fmt.Errorf("the moves end with %s, the Result tag says %s", text, tag)
-		}
+	tag := c.in.Tag("Result")
+	if _, known := results[tag]; known && text == "*" {
+		text = tag
+	} else if known && tag != text {
+		return fmt.Errorf("the moves end with %s, the Result tag says %s", text, tag)
 	}
 	result, decided := results[text]
 	b := c.history.Board()

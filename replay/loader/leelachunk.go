@@ -110,7 +110,7 @@ func (c *LeelaChunk) indirect() ([]Frame, error) {
 	for k := range plies {
 		plies[k] = t.ply(k)
 	}
-	return NewRebuilder().Frames(make([]Frame, 0, len(plies)), t, plies)
+	return new(Rebuilder).Frames(make([]Frame, 0, len(plies)), t, plies)
 }
 
 // gameReaders are lc0.GameReaders that wait for use.

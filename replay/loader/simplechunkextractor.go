@@ -46,7 +46,7 @@ type extracted struct {
 
 func newSimpleChunkExtractor(b *build) (Stage, error) {
 	x := &simpleChunkExtractor{edges: edgesOf[SourceEvent, *Game](b), epochs: b.config.SimpleChunkExtractor.Epochs,
-		changed: make(signal), byKey: map[string]*extracted{}, restore: map[string]int{},
+		changed: make(signal), byKey: map[string]*extracted{},
 		handed: b.counter("chunks_handed_on"), bad: b.counter("chunks_bad")}
 	return x, fewEpochs(x.epochs)
 }
@@ -165,7 +165,8 @@ func (x *simpleChunkExtractor) Section() stage.Section {
 func (x *simpleChunkExtractor) save() extractorState {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	state := extractorState{Epoch: x.epoch, Next: maps.Clone(x.restore)}
+	state := extractorState{Epoch: x.epoch, Next: map[string]int{}}
+	maps.Copy(state.Next, x.restore)
 	for _, s := range x.sources {
 		state.Next[s.key] = s.next
 	}
@@ -181,8 +182,5 @@ func (x *simpleChunkExtractor) load(state extractorState) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.epoch, x.restore = state.Epoch, state.Next
-	if x.restore == nil {
-		x.restore = map[string]int{}
-	}
 	return nil
 }

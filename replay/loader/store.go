@@ -90,15 +90,9 @@ func (t *Transcoded) Record() (*record.Game, error) { return t.game.Decode() }
 // goroutine at a time.
 type Rebuilder struct {
 	seeker record.Seeker
-	batch  *encoding.TrainBatch
+	batch  encoding.TrainBatch
 	packer packer
 }
-
-// rebuilderRows is the room of the scratch batch: more rows make it grow.
-const rebuilderRows = 16
-
-// NewRebuilder returns a Rebuilder.
-func NewRebuilder() *Rebuilder { return &Rebuilder{batch: encoding.NewTrainBatch(rebuilderRows)} }
 
 // Frames appends the positions of t at the given plies, ascending, to dst. The
 // moves are played once.
@@ -109,11 +103,11 @@ func (r *Rebuilder) Frames(dst []Frame, t *Transcoded, plies []int) ([]Frame, er
 		// has to play the moves from the start.
 		n := min(len(plies), maxRebuild)
 		r.batch.Reset()
-		if err := r.seeker.AppendRows(r.batch, &t.game, plies[:n]); err != nil {
+		if err := r.seeker.AppendRows(&r.batch, &t.game, plies[:n]); err != nil {
 			return dst, err
 		}
 		for i, total := range r.seeker.Totals() {
-			f, err := r.packer.pack(r.batch, i, total)
+			f, err := r.packer.pack(&r.batch, i, total)
 			if err != nil {
 				return dst, err
 			}

@@ -63,7 +63,7 @@ func TestMemory(t *testing.T) {
 	}
 	before = heap()
 	reservoir := make([]Frame, 0, n)
-	r := NewRebuilder()
+	r := new(Rebuilder)
 	for _, c := range chunks {
 		for k := range c.num {
 			f, err := r.Frames(nil, c, []int{c.ply(k)})
@@ -90,7 +90,7 @@ func TestTranscodedErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, ply := range []int{-1, 10} {
-		if _, err := NewRebuilder().Frames(nil, c, []int{ply}); err == nil {
+		if _, err := new(Rebuilder).Frames(nil, c, []int{ply}); err == nil {
 			t.Errorf("position %d of 10 was rebuilt", ply)
 		}
 	}
@@ -160,7 +160,7 @@ func BenchmarkRebuild(b *testing.B) {
 		}
 		chunks = append(chunks, c)
 	}
-	r, rng := NewRebuilder(), rand.New(rand.NewPCG(1, 1))
+	r, rng := new(Rebuilder), rand.New(rand.NewPCG(1, 1))
 	batch := encoding.NewTrainBatch(256)
 	frames, plies := make([]Frame, 0, 1), make([]int, 1)
 	for b.Loop() {

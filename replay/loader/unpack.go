@@ -28,7 +28,7 @@ type chunkUnpacker struct {
 
 // unpackScratch is what a goroutine needs to unpack a chunk.
 type unpackScratch struct {
-	rebuilder *Rebuilder
+	rebuilder Rebuilder
 	plies     []int
 }
 
@@ -37,7 +37,7 @@ func newChunkUnpacker(b *build) (Stage, error) {
 	u := &chunkUnpacker{edges: edgesOf[*Game, Frame](b), settings: s,
 		picker: picker{seed: b.random(0).Uint64(), rate: s.PositionSamplingRate, count: s.PositionCount},
 		chunks: b.counter("chunks_unpacked"), frames: b.counter("frames"), bad: b.counter("chunks_bad")}
-	u.scratch.New = func() any { return &unpackScratch{rebuilder: NewRebuilder()} }
+	u.scratch.New = func() any { return new(unpackScratch) }
 	rate, n := s.PositionSamplingRate, s.PositionCount
 	return u, cmp.Or(fewThreads(s.Threads),
 		replay.Wrong(n < 0, "position_count: %d; take 1 or more, or 0 to sample by position_sampling_rate", n),

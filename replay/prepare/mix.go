@@ -101,8 +101,7 @@ func planMix(sources []Input, seed uint64, now time.Time) (*shuffle.Manifest, ma
 		}
 		if i == 0 {
 			m.Plan = have.Plan
-			m.Inputs, m.InputDirs, m.Quarantine, m.Range = nil, nil, nil, [2]int64{}
-			m.RealRows, m.RandomRows, m.Used, m.ValRows = 0, 0, 0, 0
+			m.Inputs, m.InputDirs, m.Quarantine, m.RandomRows = nil, nil, nil, 0
 		}
 		if err := sameSplit(m, have, in.Dir, len(sources)); err != nil {
 			return nil, nil, err
