@@ -90,10 +90,13 @@ func (c *LeelaChunk) Release() {
 
 // release is Release; c.mu is held.
 func (c *LeelaChunk) release() {
-	if c.source != nil && c.raw != nil {
-		putRaw(c.raw)
-		c.raw = nil
+	if c.source == nil || c.raw == nil {
+		return
 	}
+	if raw := c.raw; cap(raw) <= mostRoom*lc0.V7Size {
+		rawBuffers.Put(&raw)
+	}
+	c.raw = nil
 }
 
 // indirect makes frames by way of the game. c.mu is held.
@@ -176,7 +179,7 @@ func (s *leelaSource) Game(i int) (*Game, error) {
 	return &Game{Key: ChunkHash(s.key, i), Source: s.key, Index: i, Packed: c}, nil
 }
 
-// read returns the inflated records of chunk i, in memory that putRaw may have
+// read returns the inflated records of chunk i, in memory that rawBuffers may have
 // back.
 func (s *leelaSource) read(i int) ([]byte, error) {
 	b := rawBuffers.Get().(*[]byte)
@@ -190,10 +193,3 @@ func (s *leelaSource) read(i int) ([]byte, error) {
 
 // rawBuffers holds memory of inflated chunks that waits for use.
 var rawBuffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// putRaw gives back what read returned.
-func putRaw(raw []byte) {
-	if cap(raw) <= mostRoom*lc0.V7Size {
-		rawBuffers.Put(&raw)
-	}
-}

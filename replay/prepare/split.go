@@ -62,16 +62,15 @@ func openSplit(fsys fsx.FS, dir string, size int, want Manifest) (*split, error)
 // begin makes the directory and its first manifest.
 func (s *split) begin() error {
 	entries, err := s.fsys.ReadDir(s.dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		s.manifest.Made = true
-	case err != nil:
-		return fmt.Errorf("begin step in %s: %w", s.dir, err)
-	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !fsx.IsTempOf(e.Name(), ManifestName) }):
-		return fmt.Errorf("%w: %s; choose another directory", ErrForeign, s.dir)
+		err = fsx.MkdirAll(s.fsys, s.dir)
 	}
-	if err := fsx.MkdirAll(s.fsys, s.dir); err != nil {
+	if err != nil {
 		return fmt.Errorf("begin step in %s: %w", s.dir, err)
+	}
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !fsx.IsTempOf(e.Name(), ManifestName) }) {
+		return fmt.Errorf("%w: %s; choose another directory", ErrForeign, s.dir)
 	}
 	if err := fsx.RemoveTempsOf(s.fsys, filepath.Join(s.dir, ManifestName)); err != nil {
 		return fmt.Errorf("remove unfinished manifest: %w", err)
