@@ -51,7 +51,7 @@ func newReport() *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:   "report [RUN]",
-		Short: "Plot a run's losses and games (SVG and PNG) and sum it up",
+		Short: "Plot a run's losses and games (SVG) and sum it up",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			dir, _, err := setup.OpenDir(runArg(args))

@@ -135,7 +135,7 @@ steps the curve is noise. Nothing is saved, and no run is touched.`,
 	f.Float64Var(&o.To, "to", 1, "last learning rate")
 	f.IntVar(&o.Steps, "steps", 200, "steps from the first to the last")
 	f.StringVar(&o.out, "out", "", "CSV file: step, lr, loss, smoothed_loss, grad_norm, and each loss")
-	f.StringVar(&o.plot, "plot", "", "picture of loss over rate, .svg or .png")
+	f.StringVar(&o.plot, "plot", "", "picture of loss over rate, .svg")
 	bindJSON(c, "print the suggestion as one JSON object")
 	return c
 }
@@ -150,8 +150,8 @@ func (o *tuneOptions) validate() error {
 	if o.plot == "" {
 		return nil
 	}
-	if !slices.Contains(report.ChartFormats, strings.ToLower(filepath.Ext(o.plot))) {
-		return usagef("--plot %s: want a name that ends with %s", o.plot, strings.Join(report.ChartFormats, " or "))
+	if strings.ToLower(filepath.Ext(o.plot)) != report.ChartFormat {
+		return usagef("--plot %s: want a name that ends with %s", o.plot, report.ChartFormat)
 	}
 	return canCreate("plot", o.plot)
 }

@@ -69,7 +69,7 @@ var rooms = map[string]room{
 	"arena/rating":          {third: []string{"gonum.org/v1/gonum"}},
 	"chess/uci":             {ours: []string{"mcts", "chess", "encoding", "chess/syzygy", "internal/spawn"}},
 	"internal/bench":        {ours: []string{"chess", "encoding", "mcts", "nn", "nn/device", "nn/kernel", "nn/cpu", "nn/cuda", "nn/cuda/driver", "trainer", "selfplay", "record", "replay", "encoding/lc0", "internal/fsx"}},
-	"internal/monitor":      {ours: []string{"internal/fsx"}, third: []string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "golang.org/x/term", "gonum.org/v1/plot", "google.golang.org/protobuf"}},
+	"internal/monitor":      {ours: []string{"internal/fsx"}, third: []string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "golang.org/x/term", "google.golang.org/protobuf"}},
 	"plugins":               {ours: []string{"plugins/api", "plugins/stage"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc"}},
 	"plugins/api":           {ours: []string{"chess", "encoding", "record", "plugins/stage", "internal/fsx"}, third: []string{"github.com/hashicorp/go-plugin", "google.golang.org/grpc", "google.golang.org/protobuf"}},
 	"plugins/host":          {ours: []string{"plugins/api", "record", "plugins/stage", "internal/fsx", "internal/spawn"}, third: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc"}},

@@ -2,6 +2,6 @@
 // metrics.jsonl, and from nothing else.
 //
 //	data, err := report.Read("runs/x/metrics/x/metrics.jsonl")
-//	files, err := report.Write(data, "runs/x/report", "") // SVG, PNG and report.md
+//	files, err := report.Write(data, "runs/x/report", "") // SVG and report.md
 //	fmt.Print(report.Summary(data))
 package report
