@@ -156,13 +156,17 @@ func commandGroups(c *cobra.Command) (groups []group[*cobra.Command]) {
 // commandSections describe the sub-commands.
 func commandSections(c *cobra.Command) (sections []section) {
 	for _, g := range commandGroups(c) {
-		var entries []entry
-		for _, sub := range g.members {
-			entries = append(entries, entry{strings.TrimSuffix(sub.Use, " [flags]"), sub.Short})
-		}
-		sections = append(sections, section{g.title, columns(entries)})
+		sections = append(sections, section{g.title, columns(commandEntries(g.members))})
 	}
 	return sections
+}
+
+// commandEntries are the lines of commands.
+func commandEntries(commands []*cobra.Command) (entries []entry) {
+	for _, c := range commands {
+		entries = append(entries, entry{strings.TrimSuffix(c.Use, " [flags]"), c.Short})
+	}
+	return entries
 }
 
 // flagGroups are a command's flags: those of the schema by their groups, then its
