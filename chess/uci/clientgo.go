@@ -17,6 +17,7 @@ import (
 type Position struct {
 	Start chess.Board
 	Moves []chess.Move
+	Only  []chess.Move // legal moves from which the engine chooses (searchmoves); none = all
 }
 
 // Limit says when a search ends: when the first of the limits that are not zero
@@ -64,6 +65,12 @@ func (c *Client) Go(ctx context.Context, p Position, l Limit) (Answer, error) {
 	command, err := l.command()
 	if err != nil {
 		return Answer{}, err
+	}
+	for i, m := range p.Only {
+		if i == 0 {
+			command += " searchmoves"
+		}
+		command += " " + board.UCI(m, p.Start.Castles960())
 	}
 	if chess960 := p.Start.Castles960(); chess960 != c.chess960 {
 		if err := c.setOption("UCI_Chess960", strconv.FormatBool(chess960)); err != nil {

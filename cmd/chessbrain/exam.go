@@ -317,7 +317,8 @@ func newExamHanging() *cobra.Command {
 		Use:   "hanging [RUN]",
 		Short: "Count how often a net takes a piece that is free",
 		Long: `Draws positions from the games of a run in which one piece, a minor one or more, can be
-taken for nothing and an engine takes it, and prints in how many of them the net does.
+taken for nothing, an engine takes it, and says of the best other move that it costs a minor
+piece (3 pawns) or more. It prints in how many of them the net takes it.
 The net is the run's newest, or --net; it searches as it was trained.`,
 		Example: "  chessbrain exam hanging runs/a\n  chessbrain exam hanging runs/a --net builtin --visits 400",
 		Args:    cobra.MaximumNArgs(1),
@@ -373,8 +374,8 @@ func (o *valuesOptions) hanging(c *cobra.Command, root string, visits int) (err 
 	var squares []chess.Square
 	var positions []uci.Position
 	for _, p := range drawn {
-		if len(lines) == 2*o.positions {
-			break // the engine takes most of them
+		if len(lines) == 4*o.positions {
+			break // the engine finds some half of them worth it
 		}
 		line, err := lineOf(p)
 		if err != nil {
@@ -385,13 +386,13 @@ func (o *valuesOptions) hanging(c *cobra.Command, root string, visits int) (err 
 			positions = append(positions, uci.Position{Start: *line.At(0), Moves: line.Moves(nil)})
 		}
 	}
-	answers, err := exam.Judge(ctx, engine, positions, int64(o.nodes), o.workers)
+	worth, err := exam.WorthTaking(ctx, engine, positions, squares, int64(o.nodes), o.workers)
 	if err != nil {
 		return err
 	}
 	n := 0
-	for i := range answers {
-		if n < o.positions && answers[i].Move.To() == squares[i] {
+	for i := range worth {
+		if n < o.positions && worth[i] {
 			lines[n], squares[n] = lines[i], squares[i]
 			n++
 		}

@@ -3,8 +3,10 @@ package exam
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/chess/uci"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/mcts"
 )
@@ -32,6 +34,43 @@ func FreePiece(b *chess.Board) (at chess.Square, ok bool) {
 		at, ok = m.To(), true
 	}
 	return at, ok
+}
+
+// minorPiece is what a minor piece is worth to an engine at the least, in centipawns.
+const minorPiece = 300
+
+// WorthTaking says of each position whether an engine, with so many nodes for each question,
+// takes the piece on that square and would be a minor piece or more worse off with any move
+// that does not. Positions in which another move is as good, or every move takes it, tell
+// nothing of who sees the piece.
+func WorthTaking(ctx context.Context, engine string, positions []uci.Position, at []chess.Square, nodes int64, workers int) ([]bool, error) {
+	best, err := Judge(ctx, engine, positions, nodes, workers)
+	if err != nil {
+		return nil, err
+	}
+	var others []uci.Position
+	var asked []int
+	for i, p := range positions {
+		board := p.Start
+		for _, m := range p.Moves {
+			board.Make(m)
+		}
+		var legal chess.MoveList
+		board.GenerateMoves(&legal)
+		p.Only = slices.DeleteFunc(slices.Clone(legal.Slice()), func(m chess.Move) bool { return m.To() == at[i] })
+		if best[i].Move.To() == at[i] && len(p.Only) > 0 {
+			others, asked = append(others, p), append(asked, i)
+		}
+	}
+	second, err := Judge(ctx, engine, others, nodes, workers)
+	if err != nil {
+		return nil, err
+	}
+	worth := make([]bool, len(positions))
+	for k, i := range asked {
+		worth[i] = best[i].Score-second[k].Score >= minorPiece
+	}
+	return worth, nil
 }
 
 // Takes lets a net search from the end of each line and counts how often its move goes to
