@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
 func newMan() *cobra.Command {
@@ -19,7 +21,7 @@ func newMan() *cobra.Command {
 		Args:    exactArgs(1, "name one directory, got %d arguments"),
 		RunE: func(c *cobra.Command, args []string) error {
 			dir := filepath.Join(args[0], "man1")
-			if err := os.MkdirAll(dir, 0o755); err != nil {
+			if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
 				return pathError(err)
 			}
 			pages := 0
