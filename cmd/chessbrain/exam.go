@@ -176,6 +176,8 @@ type valuesOptions struct {
 	seed              uint64
 	workers           int
 	device, precision string
+	players           *config.Config // what device and precision mean here
+	examined          *tools.Net
 }
 
 func newExamValues() *cobra.Command {
@@ -231,21 +233,27 @@ func (r *valuesReport) Write(out io.Writer) error {
 	return w.Flush()
 }
 
-// open checks the options, and finds the net and the engine.
-func (o *valuesOptions) open(c *cobra.Command, root string) (device *config.Config, net *tools.Net, engine string, err error) {
+// draw checks the options, finds the net and the engine, and draws times as many positions
+// of the run's games as are asked for.
+func (o *valuesOptions) draw(c *cobra.Command, root string, times int) (drawn []setup.Position, err error) {
 	err = cmp.Or(between("positions", o.positions, 10, 1e6), between("nodes", o.nodes, 1, 1e9), between("workers", o.workers, 1, 1024))
 	if err == nil {
-		device, err = playDevice(c, o.device, o.precision)
+		o.players, err = playDevice(c, o.device, o.precision)
 	}
 	if err == nil {
-		net, err = openNet(cmp.Or(o.net, root))
+		o.examined, err = openNet(cmp.Or(o.net, root))
 	}
-	if err == nil {
-		if engine, err = uci.FindEngine(o.engine); err != nil {
-			err = usagef("--engine: %w", err)
-		}
+	if err != nil {
+		return nil, err
 	}
-	return device, net, engine, err
+	if o.engine, err = uci.FindEngine(o.engine); err != nil {
+		return nil, usagef("--engine: %w", err)
+	}
+	drawn, err = setup.DrawPositions(c.Context(), root, times*o.positions, o.seed)
+	if err != nil {
+		err = cmp.Or[error](c.Context().Err(), usageError{err})
+	}
+	return drawn, err
 }
 
 // run draws the positions and holds the values against the engine's.
@@ -253,18 +261,11 @@ func (o *valuesOptions) run(c *cobra.Command, root string) error {
 	if !(o.theta >= 0 && o.theta <= 1) {
 		return usagef("--theta %v: want 0 to 1", o.theta)
 	}
-	device, net, engine, err := o.open(c, root)
+	drawn, err := o.draw(c, root, 1)
 	if err != nil {
 		return err
 	}
-	ctx := c.Context()
-	drawn, err := setup.DrawPositions(ctx, root, o.positions, o.seed)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err != nil {
-		return usageError{err}
-	}
+	ctx, net := c.Context(), o.examined
 	rows, err := setup.RowsOf(drawn, o.theta)
 	if err != nil {
 		return err
@@ -275,22 +276,17 @@ func (o *valuesOptions) run(c *cobra.Command, root string) error {
 			return err
 		}
 	}
-	values, err := netValues(ctx, device, net, lines)
+	values, err := netValues(ctx, o.players, net, lines)
 	if err != nil {
 		return err
 	}
-	positions, material := make([]uci.Position, len(drawn)), make([]float64, len(drawn))
+	answers, err := exam.Judge(ctx, o.engine, lines, int64(o.nodes), o.workers)
+	if err != nil {
+		return err
+	}
+	material, scores := make([]float64, len(drawn)), make([]float64, len(drawn))
 	for i, line := range lines {
-		positions[i] = uci.Position{Start: *line.At(0), Moves: line.Moves(nil)}
-		material[i] = float64(line.Board().MaterialBalance())
-	}
-	answers, err := exam.Judge(ctx, engine, positions, int64(o.nodes), o.workers)
-	if err != nil {
-		return err
-	}
-	scores := make([]float64, len(answers))
-	for i := range answers {
-		scores[i] = exam.ExpectedScore(&answers[i])
+		material[i], scores[i] = float64(line.Board().MaterialBalance()), exam.ExpectedScore(&answers[i])
 	}
 	r := &valuesReport{Run: root, Net: net.Name, NetID: net.ID(), Positions: len(drawn), Nodes: o.nodes, Seed: o.seed,
 		Correlations: []exam.Correlation{exam.Correlate(net.Name, values, scores), exam.Correlate("material on the board", material, scores)}}
@@ -357,22 +353,14 @@ func (o *valuesOptions) hanging(c *cobra.Command, root string, visits int) (err 
 	if err := between("visits", visits, 1, 1e6); err != nil {
 		return err
 	}
-	device, net, engine, err := o.open(c, root)
+	drawn, err := o.draw(c, root, drawnFor)
 	if err != nil {
 		return err
 	}
-	ctx := c.Context()
-	drawn, err := setup.DrawPositions(ctx, root, drawnFor*o.positions, o.seed)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err != nil {
-		return usageError{err}
-	}
+	ctx, net := c.Context(), o.examined
 	rand.New(rand.NewPCG(o.seed, 1)).Shuffle(len(drawn), func(i, k int) { drawn[i], drawn[k] = drawn[k], drawn[i] })
 	var lines []*chess.History
 	var squares []chess.Square
-	var positions []uci.Position
 	for _, p := range drawn {
 		if len(lines) == 4*o.positions {
 			break // the engine finds some half of them worth it
@@ -383,10 +371,9 @@ func (o *valuesOptions) hanging(c *cobra.Command, root string, visits int) (err 
 		}
 		if at, ok := exam.FreePiece(line.Board()); ok && line.Terminal(1) == chess.NotOver {
 			lines, squares = append(lines, line), append(squares, at)
-			positions = append(positions, uci.Position{Start: *line.At(0), Moves: line.Moves(nil)})
 		}
 	}
-	worth, err := exam.WorthTaking(ctx, engine, positions, squares, int64(o.nodes), o.workers)
+	worth, err := exam.WorthTaking(ctx, o.engine, lines, squares, int64(o.nodes), o.workers)
 	if err != nil {
 		return err
 	}
@@ -400,7 +387,7 @@ func (o *valuesOptions) hanging(c *cobra.Command, root string, visits int) (err 
 	if n == 0 {
 		return fmt.Errorf("no free piece in %d positions of %s: play more games", len(drawn), root)
 	}
-	player, err := readyNet(device, net)
+	player, err := readyNet(o.players, net)
 	if err != nil {
 		return err
 	}

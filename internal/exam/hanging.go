@@ -43,30 +43,27 @@ const minorPiece = 300
 // takes the piece on that square and would be a minor piece or more worse off with any move
 // that does not. Positions in which another move is as good, or every move takes it, tell
 // nothing of who sees the piece.
-func WorthTaking(ctx context.Context, engine string, positions []uci.Position, at []chess.Square, nodes int64, workers int) ([]bool, error) {
-	best, err := Judge(ctx, engine, positions, nodes, workers)
+func WorthTaking(ctx context.Context, engine string, lines []*chess.History, at []chess.Square, nodes int64, workers int) ([]bool, error) {
+	best, err := Judge(ctx, engine, lines, nodes, workers)
 	if err != nil {
 		return nil, err
 	}
 	var others []uci.Position
 	var asked []int
-	for i, p := range positions {
-		board := p.Start
-		for _, m := range p.Moves {
-			board.Make(m)
-		}
+	for i, line := range lines {
 		var legal chess.MoveList
-		board.GenerateMoves(&legal)
+		line.Board().GenerateMoves(&legal)
+		p := positionOf(line)
 		p.Only = slices.DeleteFunc(slices.Clone(legal.Slice()), func(m chess.Move) bool { return m.To() == at[i] })
 		if best[i].Move.To() == at[i] && len(p.Only) > 0 {
 			others, asked = append(others, p), append(asked, i)
 		}
 	}
-	second, err := Judge(ctx, engine, others, nodes, workers)
+	second, err := judge(ctx, engine, others, nodes, workers)
 	if err != nil {
 		return nil, err
 	}
-	worth := make([]bool, len(positions))
+	worth := make([]bool, len(lines))
 	for k, i := range asked {
 		worth[i] = best[i].Score-second[k].Score >= minorPiece
 	}

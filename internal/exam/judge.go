@@ -9,12 +9,25 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/chess/uci"
 )
 
-// Judge asks an engine about positions, with so many nodes for each, in so many
+// Judge asks an engine about the end of each line, with so many nodes for each, in so many
 // processes. It says a move and a score of each.
-func Judge(ctx context.Context, engine string, positions []uci.Position, nodes int64, workers int) ([]uci.Answer, error) {
+func Judge(ctx context.Context, engine string, lines []*chess.History, nodes int64, workers int) ([]uci.Answer, error) {
+	positions := make([]uci.Position, len(lines))
+	for i, line := range lines {
+		positions[i] = positionOf(line)
+	}
+	return judge(ctx, engine, positions, nodes, workers)
+}
+
+func positionOf(line *chess.History) uci.Position {
+	return uci.Position{Start: *line.At(0), Moves: line.Moves(nil)}
+}
+
+func judge(ctx context.Context, engine string, positions []uci.Position, nodes int64, workers int) ([]uci.Answer, error) {
 	answers := make([]uci.Answer, len(positions))
 	var next atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)

@@ -58,15 +58,15 @@ func TestJudge(t *testing.T) {
 	if err != nil {
 		t.Skip("SKIPPED, no engine judges here (apt-get install stockfish): ", err)
 	}
-	var positions []uci.Position
+	var lines []*chess.History
 	for _, fen := range []string{"4k3/8/8/8/8/8/PPPP4/3QK3 w - - 0 1", "4k3/8/8/8/8/8/PPPP4/3QK3 b - - 0 1", chess.StartFEN} {
 		b, err := chess.ParseFEN(fen)
 		if err != nil {
 			t.Fatal(err)
 		}
-		positions = append(positions, uci.Position{Start: b})
+		lines = append(lines, chess.NewHistory(b))
 	}
-	answers, err := Judge(t.Context(), path, positions, 1000, 2)
+	answers, err := Judge(t.Context(), path, lines, 1000, 2)
 	var got []float64
 	for i := range answers {
 		got = append(got, ExpectedScore(&answers[i]))
@@ -74,7 +74,7 @@ func TestJudge(t *testing.T) {
 	if err != nil || got[0] < 0.9 || got[1] > -0.9 || math.Abs(got[2]) > 0.5 {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := Judge(t.Context(), "no-such-engine", positions, 1000, 2); !errors.Is(err, exec.ErrNotFound) {
+	if _, err := Judge(t.Context(), "no-such-engine", lines, 1000, 2); !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("without an engine: %v", err)
 	}
 }
