@@ -50,7 +50,7 @@ func NewLogger(opt LogOptions) (*slog.Logger, io.Closer, error) {
 		if opt.JSON {
 			h = slog.NewJSONHandler(file, ho)
 		}
-		handlers = append(handlers, withStack{h, opt.OnError})
+		handlers = append(handlers, withStack(h, opt.OnError))
 	}
 	if opt.Terminal != nil {
 		level := opt.Level
@@ -62,77 +62,63 @@ func NewLogger(opt LogOptions) (*slog.Logger, io.Closer, error) {
 	return slog.New(slog.NewMultiHandler(handlers...)), closer, nil
 }
 
+// wrapped is a handler whose records go through a function first, those of the handlers made
+// of it, too.
+type wrapped struct {
+	slog.Handler
+	handle func(context.Context, slog.Handler, slog.Record) error
+}
+
+func (w wrapped) Handle(ctx context.Context, r slog.Record) error { return w.handle(ctx, w.Handler, r) }
+
+func (w wrapped) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return wrapped{w.Handler.WithAttrs(attrs), w.handle}
+}
+
+func (w wrapped) WithGroup(name string) slog.Handler {
+	return wrapped{w.Handler.WithGroup(name), w.handle}
+}
+
 // withStack adds the stack and more to errors.
-type withStack struct {
-	slog.Handler
-	more []slog.Attr
+func withStack(h slog.Handler, more []slog.Attr) slog.Handler {
+	return wrapped{h, func(ctx context.Context, h slog.Handler, r slog.Record) error {
+		if r.Level >= slog.LevelError {
+			r.AddAttrs(slog.String("stack", string(debug.Stack())))
+			r.AddAttrs(more...)
+		}
+		return h.Handle(ctx, r)
+	}}
 }
 
-func (w withStack) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level >= slog.LevelError {
-		r.AddAttrs(slog.String("stack", string(debug.Stack())))
-		r.AddAttrs(w.more...)
-	}
-	return w.Handler.Handle(ctx, r)
-}
-
-func (w withStack) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return withStack{w.Handler.WithAttrs(attrs), w.more}
-}
-
-func (w withStack) WithGroup(name string) slog.Handler {
-	return withStack{w.Handler.WithGroup(name), w.more}
-}
-
-// lineHandler makes one short line of a record, for a terminal. What it embeds writes
+// newLineHandler makes one short line of a record, for a terminal. What it wraps writes
 // the record as text, of which it takes the attributes.
-type lineHandler struct {
-	slog.Handler
-	line *terminalLine
-}
-
-// terminalLine is what a lineHandler shares with those made of it.
-type terminalLine struct {
-	mu   sync.Mutex // one line at a time
-	text bytes.Buffer
-	out  io.Writer
-}
-
-func newLineHandler(out io.Writer, level slog.Level) lineHandler {
-	line := &terminalLine{out: out}
+func newLineHandler(out io.Writer, level slog.Level) slog.Handler {
+	var mu sync.Mutex // one line at a time
+	var text bytes.Buffer
 	short := func(_ []string, a slog.Attr) slog.Attr {
 		if a.Value.Kind() == slog.KindFloat64 {
 			a.Value = slog.StringValue(strconv.FormatFloat(a.Value.Float64(), 'g', 5, 64))
 		}
 		return a
 	}
-	return lineHandler{slog.NewTextHandler(&line.text, &slog.HandlerOptions{Level: level, ReplaceAttr: short}), line}
-}
-
-func (h lineHandler) Handle(ctx context.Context, r slog.Record) error {
-	h.line.mu.Lock()
-	defer h.line.mu.Unlock()
-	begin, level := r.Time.Format("15:04:05")+" ", ""
-	if r.Level != slog.LevelInfo {
-		level = strings.ToLower(r.Level.String()) + ": "
-	}
-	message := strings.ReplaceAll(strings.TrimSpace(r.Message), "\n", " | ")
-	r.Time, r.Message = time.Time{}, ""
-	h.line.text.Reset()
-	if err := h.Handler.Handle(ctx, r); err != nil {
+	asText := slog.NewTextHandler(&text, &slog.HandlerOptions{Level: level, ReplaceAttr: short})
+	return wrapped{asText, func(ctx context.Context, h slog.Handler, r slog.Record) error {
+		mu.Lock()
+		defer mu.Unlock()
+		begin, level := r.Time.Format("15:04:05")+" ", ""
+		if r.Level != slog.LevelInfo {
+			level = strings.ToLower(r.Level.String()) + ": "
+		}
+		message := strings.ReplaceAll(strings.TrimSpace(r.Message), "\n", " | ")
+		r.Time, r.Message = time.Time{}, ""
+		text.Reset()
+		if err := h.Handle(ctx, r); err != nil {
+			return err
+		}
+		_, attrs, _ := strings.Cut(text.String(), `msg=""`)
+		_, err := io.WriteString(out, begin+level+message+attrs)
 		return err
-	}
-	_, attrs, _ := strings.Cut(h.line.text.String(), `msg=""`)
-	_, err := io.WriteString(h.line.out, begin+level+message+attrs)
-	return err
-}
-
-func (h lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return lineHandler{h.Handler.WithAttrs(attrs), h.line}
-}
-
-func (h lineHandler) WithGroup(name string) slog.Handler {
-	return lineHandler{h.Handler.WithGroup(name), h.line}
+	}}
 }
 
 // rotatingFile is an append-only log file that is renamed to NAME.1 (and NAME.1
