@@ -217,7 +217,7 @@ func (c *Client) Close() error {
 // gone notes that the process has ended.
 func (c *Client) gone() error {
 	c.proc.end()
-	return c.lost(fmt.Sprintf("ended (%s)", c.proc.state), ErrExited)
+	return c.lost(fmt.Sprintf("ended (%s)", c.proc.State), ErrExited)
 }
 
 // hung kills the engine.

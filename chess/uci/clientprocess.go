@@ -7,10 +7,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/spawn"
@@ -35,17 +33,16 @@ type line struct {
 // process is an engine's program under way. Its standard input and output are
 // pipes; two goroutines read what it prints and one waits for its end.
 type process struct {
+	spawn.Process
 	cmd     *exec.Cmd
 	stdin   *os.File
-	lines   chan line          // closed after its end, when all is read; state is set then
+	lines   chan line          // closed after its end, when all is read
 	exited  chan struct{}      // closed after lines
 	unread  context.Context    // ends when nobody reads lines any more
 	abandon context.CancelFunc // of unread: lines are dropped from then on
-	state   string             // how it ended, such as "exit status 2"
 
 	mu     sync.Mutex
 	log    io.Writer // or nil
-	reaped bool      // its number may belong to another process
 	last   string    // last line of its standard error, else of its output
 	lastIs byte      // '!' or '<', or 0
 }
@@ -88,22 +85,15 @@ func startProcess(path string, config *ClientConfig) (*process, error) {
 	return p, nil
 }
 
-// live executes the program and waits for its end, all on one thread: Linux
-// kills the process when the thread that started it ends (spawn.Lead), and
-// this one lasts as long as the process.
+// live executes the program, waits for its end and reads what it prints.
 func (p *process) live(stdout, stderr *os.File, started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := p.cmd.Start()
-	started <- err
-	if err != nil {
-		return
-	}
 	var readers sync.WaitGroup
 	readers.Go(func() { p.readOutput(stdout) })
 	readers.Go(func() { readTrimmed(stderr, func(text string) { p.note('!', text) }) })
-	spawn.Wait(p.cmd, p.kill, p.forget)
-	p.state = p.cmd.ProcessState.String()
+	if err := p.Live(func() (*exec.Cmd, error) { return p.cmd, p.cmd.Start() }, func() { started <- nil }); err != nil {
+		started <- err
+		return
+	}
 	soon := time.Now().Add(pipeGrace)
 	stdout.SetReadDeadline(soon)
 	stderr.SetReadDeadline(soon)
@@ -167,22 +157,6 @@ func (p *process) send(text string, limit time.Duration) error {
 	return err
 }
 
-// kill kills the process and its group. It does nothing after the end.
-func (p *process) kill() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.reaped {
-		spawn.Signal(p.cmd.Process.Pid, syscall.SIGKILL)
-	}
-}
-
-// forget ends the killing: the number may belong to another process soon.
-func (p *process) forget() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.reaped = true
-}
-
 // quit asks the process to end and waits for it, with a kill after grace; then
 // ended is false.
 func (p *process) quit(grace time.Duration) (ended bool) {
@@ -211,6 +185,6 @@ func (p *process) settle(grace time.Duration) bool {
 // end kills the process and waits until it is gone.
 func (p *process) end() {
 	p.abandon()
-	p.kill()
+	p.KillGroup()
 	<-p.exited
 }

@@ -2,26 +2,103 @@
 // of its own, which is killed at its end, and on Linux it dies with this program, however
 // that dies.
 //
-//	cmd := exec.Command(path)
-//	spawn.Lead(cmd)
-//	runtime.LockOSThread() // the process ends with the thread that starts it
-//	err := cmd.Start()
-//	spawn.Wait(cmd, killGroup, gone)
+//	var p spawn.Process
+//	go func() {
+//		err := p.Live(func() (*exec.Cmd, error) {
+//			cmd := exec.Command(path)
+//			spawn.Lead(cmd)
+//			return cmd, cmd.Start()
+//		}, func() { close(started) })
+//	}()
+//	p.KillGroup()
 package spawn
 
-import "os/exec"
+import (
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+)
 
-// Wait waits for the end of a process that runs. kill is called while its number, and its
-// group's, are still taken, to end what it started, where the system lets that moment be
-// seen. gone is called when the number may belong to another process soon.
-func Wait(cmd *exec.Cmd, kill, gone func()) {
+// Process is a program that leads a process group. The zero value is one that is not started.
+type Process struct {
+	State string // how it ended, such as "exit status 2"; once Live has returned
+
+	mu     sync.Mutex
+	pid    int  // 0 = not started
+	killed bool // by KillGroup, perhaps before the start
+	alone  bool // it ended before that
+	reaped bool // its number may belong to another process
+}
+
+// Live has start execute the program, calls started once it runs, and waits for its end, all
+// on one thread: Linux kills the process when the thread that started it ends, and this one
+// lasts as long as the process. An error is start's.
+func (p *Process) Live(start func() (*exec.Cmd, error), started func()) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd, err := start()
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.pid = cmd.Process.Pid
+	killed := p.killed
+	p.mu.Unlock()
+	if killed {
+		p.SignalGroup(syscall.SIGKILL)
+	}
+	started()
+	// Its number, and its group's, are still taken where the system lets that moment be
+	// seen: what it started is ended then.
 	awaited := awaitExit(cmd.Process.Pid)
 	if awaited {
-		kill()
-		gone()
+		p.SignalGroup(syscall.SIGKILL)
+		p.gone()
 	}
 	cmd.Wait() // the state says it all
 	if !awaited {
-		gone()
+		p.gone()
 	}
+	p.State = cmd.ProcessState.String()
+	return nil
+}
+
+// gone notes that the process has ended: its number may belong to another one soon.
+func (p *Process) gone() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reaped, p.alone = true, !p.killed
+}
+
+// KillGroup kills the process and its group, as soon as it is started if it is not yet. It
+// does nothing after the end.
+func (p *Process) KillGroup() {
+	p.mu.Lock()
+	p.killed = true
+	p.mu.Unlock()
+	p.SignalGroup(syscall.SIGKILL)
+}
+
+// SignalGroup sends a signal to the process and its group, if it runs.
+func (p *Process) SignalGroup(s syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pid != 0 && !p.reaped {
+		signal(p.pid, s)
+	}
+}
+
+// Number returns the process id, 0 before the start.
+func (p *Process) Number() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pid
+}
+
+// EndedAlone says of a process for which Live has returned that it ended before any kill.
+func (p *Process) EndedAlone() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.alone || p.State != "" && p.State != "signal: killed"
 }

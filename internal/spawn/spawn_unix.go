@@ -4,5 +4,5 @@ package spawn
 
 import "syscall"
 
-// Signal sends a signal to the group that a process leads; that all are gone is no error.
-func Signal(pid int, s syscall.Signal) { syscall.Kill(-pid, s) }
+// signal sends a signal to the group that a process leads; that all are gone is no error.
+func signal(pid int, s syscall.Signal) { syscall.Kill(-pid, s) }

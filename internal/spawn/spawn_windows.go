@@ -14,8 +14,8 @@ func Lead(cmd *exec.Cmd) {
 
 func awaitExit(int) bool { return false }
 
-// Signal ends a process, whatever the signal: Windows has none. What it started goes on.
-func Signal(pid int, _ syscall.Signal) {
+// signal ends a process, whatever the signal: Windows has none. What it started goes on.
+func signal(pid int, _ syscall.Signal) {
 	if p, err := os.FindProcess(pid); err == nil {
 		p.Kill()
 		p.Release()

@@ -37,7 +37,7 @@ func (p *process) startError(ctx context.Context, err error, limit time.Duration
 	switch {
 	case ctx.Err() != nil:
 		e.Did, e.Err = p.failure(ctx, "was being started", "was not ready within "+limit.String(), err)
-	case p.child.number() == 0:
+	case p.child.Number() == 0:
 		e.Did, e.Err = "could not be executed", err
 	case version != nil:
 		e.Did = fmt.Sprintf("speaks version %s of the plugin protocol, this chessbrain speaks version %d: build it against this version of chessbrain",
@@ -66,7 +66,7 @@ func (p *process) failure(ctx context.Context, while, hung string, err error) (d
 		return "hung: it " + hung, nil
 	case errors.Is(err, api.ErrAnswer):
 		return "answered wrongly while it " + while, err
-	case code == codes.Unavailable, code == codes.Canceled, errors.Is(err, api.ErrEnded), p.child.diedAlone():
+	case code == codes.Unavailable, code == codes.Canceled, errors.Is(err, api.ErrEnded), p.child.EndedAlone():
 		return "died while it " + while + p.death(), nil
 	}
 	return "failed while it " + while, err
@@ -74,8 +74,8 @@ func (p *process) failure(ctx context.Context, while, hung string, err error) (d
 
 // death says in brackets how a process ended and what it said last.
 func (p *process) death() string {
-	how := p.child.end
-	if !p.child.diedAlone() {
+	how := p.child.State
+	if !p.child.EndedAlone() {
 		how = "it closed its connection"
 	}
 	if reason := p.child.logs.reason(); reason != "" {
@@ -97,7 +97,7 @@ func (s *supervisor) deadline() *deadline { return &deadline{proc: s.proc, limit
 func (d *deadline) call(f func() error) error {
 	timer := time.AfterFunc(d.limit, func() {
 		d.hung.Store(true)
-		d.proc.child.kill()
+		d.proc.child.KillGroup()
 	})
 	defer timer.Stop()
 	return f()

@@ -77,7 +77,7 @@ func (h *Host) connect(ctx context.Context, proc *process) error {
 	})
 	// go-plugin's calls take no context: at its end the process is killed, which
 	// ends them.
-	defer context.AfterFunc(ctx, c.kill)()
+	defer context.AfterFunc(ctx, c.KillGroup)()
 	rpc, err := proc.client.Client()
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (h *Host) connect(ctx context.Context, proc *process) error {
 func (p *process) open(ctx context.Context, settings map[string]string, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	defer context.AfterFunc(ctx, p.child.kill)()
+	defer context.AfterFunc(ctx, p.child.KillGroup)()
 	e := &Error{Kind: p.def.Kind, Name: p.def.Name, Did: "refused its settings"}
 	_, refused := p.def.Values(settings)
 	err := refused
@@ -140,12 +140,12 @@ func (p *process) killAfter(err error) {
 // end ends the process, waits for all that served it, and removes its directory.
 func (p *process) end(polite bool) error {
 	p.once.Do(func() {
-		if p.child.number() != 0 {
+		if p.child.Number() != 0 {
 			if polite {
-				p.child.signal(syscall.SIGTERM)
+				p.child.SignalGroup(syscall.SIGTERM)
 				p.child.settle(stopGrace)
 			}
-			p.child.kill()
+			p.child.KillGroup()
 			<-p.child.exited
 		}
 		p.conns.close()

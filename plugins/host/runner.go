@@ -7,10 +7,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -31,6 +29,7 @@ const (
 // child runs one process for go-plugin: its Runner. The process leads a group of
 // its own, which is killed with it.
 type child struct {
+	spawn.Process
 	path    string // of the private copy
 	env     []string
 	sockets string // directory that its socket must be in
@@ -38,13 +37,6 @@ type child struct {
 	stdout  *os.File // the reading end
 
 	exited chan struct{} // closed when the process is gone and its log was read
-	end    string        // how it ended, such as "exit status 2"; after exited
-
-	mu     sync.Mutex
-	pid    int  // 0 = not started
-	killed bool // by kill, perhaps before the start
-	ended  bool // before any kill
-	reaped bool // its number may belong to another process
 }
 
 var _ runner.Runner = (*child)(nil)
@@ -72,33 +64,17 @@ func (c *child) Start(context.Context) error {
 	return err
 }
 
-// live executes the program and waits for its end, all on one thread: Linux
-// kills the process when the thread that started it ends (spawn.Lead), and
-// this one lasts as long as the process.
+// live executes the program, waits for its end and reads what it logs.
 func (c *child) live(outW, errW, errR *os.File, started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	cmd, err := c.execute(outW, errW)
-	if err != nil {
-		started <- err
-		return
-	}
-	c.mu.Lock()
-	c.pid = cmd.Process.Pid
-	killed := c.killed
-	c.mu.Unlock()
-	if killed {
-		c.kill()
-	}
-	started <- nil
-
 	logged := make(chan struct{})
 	go func() {
 		defer close(logged)
 		c.logs.read(errR)
 	}()
-	spawn.Wait(cmd, func() { c.signal(syscall.SIGKILL) }, c.gone)
-	c.end = cmd.ProcessState.String()
+	if err := c.Live(func() (*exec.Cmd, error) { return c.execute(outW, errW) }, func() { started <- nil }); err != nil {
+		started <- err
+		return
+	}
 	soon := time.Now().Add(pipeGrace)
 	errR.SetReadDeadline(soon)
 	c.stdout.SetReadDeadline(soon)
@@ -122,38 +98,6 @@ func (c *child) execute(stdout, stderr *os.File) (*exec.Cmd, error) {
 	}
 }
 
-// kill kills the process and its group, as soon as it is started if it is not
-// yet. It does nothing after the end.
-func (c *child) kill() {
-	c.mu.Lock()
-	c.killed = true
-	c.mu.Unlock()
-	c.signal(syscall.SIGKILL)
-}
-
-// gone notes that the process has ended.
-func (c *child) gone() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.reaped, c.ended = true, !c.killed
-}
-
-// signal sends a signal to the process and its group.
-func (c *child) signal(s syscall.Signal) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.pid != 0 && !c.reaped {
-		spawn.Signal(c.pid, s)
-	}
-}
-
-// number returns the process id, 0 before the start.
-func (c *child) number() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.pid
-}
-
 // hasExited says whether the process is gone.
 func (c *child) hasExited() bool {
 	select {
@@ -172,13 +116,6 @@ func (c *child) settle(grace time.Duration) {
 	}
 }
 
-// diedAlone says that the process ended before any kill. It is gone.
-func (c *child) diedAlone() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ended || c.end != "" && c.end != "signal: killed"
-}
-
 // The rest is what go-plugin asks of a Runner.
 
 // Wait waits for the end. go-plugin calls it when it reads Stdout no more: at its end, or
@@ -191,7 +128,7 @@ func (c *child) Wait(context.Context) error {
 
 // Kill kills the process.
 func (c *child) Kill(context.Context) error {
-	c.kill()
+	c.KillGroup()
 	return nil
 }
 
@@ -205,7 +142,7 @@ func (c *child) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("
 func (c *child) Name() string { return c.path }
 
 // ID returns the process id.
-func (c *child) ID() string { return strconv.Itoa(c.number()) }
+func (c *child) ID() string { return strconv.Itoa(c.Number()) }
 
 // Diagnose has nothing to add: the caller says what came instead of a handshake.
 func (c *child) Diagnose(context.Context) string { return "" }

@@ -89,9 +89,9 @@ func (s *supervisor) give() { <-s.turn }
 // use makes proc, which is open, the process of the stage.
 func (s *supervisor) use(proc *process) {
 	s.proc = proc
-	s.count(func(now *Stats) { now.Version, now.PID = proc.def.Version, proc.child.number() })
+	s.count(func(now *Stats) { now.Version, now.PID = proc.def.Version, proc.child.Number() })
 	s.tell(slog.LevelInfo, Started, fmt.Sprintf("version %s, process %d, %s, SHA-256 %s",
-		proc.def.Version, proc.child.number(), proc.program.Path, proc.program.SHA256))
+		proc.def.Version, proc.child.Number(), proc.program.Path, proc.program.SHA256))
 }
 
 // tell logs a change and notifies.
