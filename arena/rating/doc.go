@@ -15,7 +15,7 @@
 // difference that the match itself reports. The ratings are those of maximum
 // likelihood; anchors are held where they are. Standard errors come from the
 // curvature of the likelihood, corrected for draws, which vary less than a win or a
-// loss (the sandwich of Huber and White): see errors.go.
+// loss (the sandwich of Huber and White): see variance.
 //
 // Results alone do not always have a finite answer: a player that won all its
 // games is infinitely strong. Only the pairings that this comes from share a virtual

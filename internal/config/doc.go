@@ -25,3 +25,10 @@
 // the schema's comments; Marshal writes its canonical form, which Hash is made
 // of; Compare says what changed between two starts of a run and what may not.
 package config
+
+// The first needs protoc 3.21 (Debian's protobuf-compiler); its Go plugin is the
+// tool that go.mod pins. The last writes docs/FLAGS.md and
+// configs/example.textproto from the schema.
+
+//go:generate go run ./gen
+//go:generate go test -count=1 -run ^TestGenerated -update .
