@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"time"
@@ -132,10 +133,9 @@ func (m benchNet) command() *cobra.Command {
 				return err
 			}
 			warnLacking(c, o.Precision, speeds[0].Precision, speeds[0].Tier)
-			if !wantsJSON(c) {
-				return bench.WriteSpeeds(c.OutOrStdout(), m.title, speeds)
-			}
-			return printLines(c, speeds)
+			return answerLines(c, speeds, func(out io.Writer, speeds []bench.KernelSpeed) error {
+				return bench.WriteSpeeds(out, m.title, speeds)
+			})
 		},
 	}
 	f.bind(c, m.duration)

@@ -204,10 +204,7 @@ or more, and the table has what came out.`,
 					return o.stopped(err)
 				}
 			}
-			if wantsJSON(c) {
-				return printLines(c, rungs)
-			}
-			return ladder.WriteRungs(c.OutOrStdout(), rungs)
+			return answerLines(c, rungs, ladder.WriteRungs)
 		},
 	}
 	o.bind(c)

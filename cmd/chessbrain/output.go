@@ -51,8 +51,12 @@ func answerf(c *cobra.Command, r any, format string, args ...any) error {
 // printJSON prints a result as one JSON object on a line of its own.
 func printJSON(c *cobra.Command, r any) error { return json.NewEncoder(c.OutOrStdout()).Encode(r) }
 
-// printLines prints each of lines as a JSON object on a line of its own.
-func printLines[T any](c *cobra.Command, lines []T) error {
+// answerLines is answer for several results: write prints them for a person, and in JSON
+// each has a line of its own.
+func answerLines[T any](c *cobra.Command, lines []T, write func(out io.Writer, lines []T) error) error {
+	if !wantsJSON(c) {
+		return write(c.OutOrStdout(), lines)
+	}
 	for i := range lines {
 		if err := printJSON(c, &lines[i]); err != nil {
 			return err

@@ -163,10 +163,7 @@ and asks. The exit code is 4 where a program may not run.`,
 			if failed != nil {
 				failed = codedError{failed, exitPlugin}
 			}
-			if wantsJSON(c) {
-				return errors.Join(printLines(c, lines), failed)
-			}
-			return errors.Join(host.WriteList(c.OutOrStdout(), lines), failed)
+			return errors.Join(answerLines(c, lines, host.WriteList), failed)
 		},
 	}
 	f.bind(c)

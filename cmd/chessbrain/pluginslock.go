@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -133,17 +134,15 @@ func readLock(path string) (*host.Lock, error) {
 
 // write prints lines, and as text a last one.
 func (f *lockFlags) write(c *cobra.Command, lines []host.LockLine, end string) error {
-	if wantsJSON(c) {
-		return printLines(c, lines)
-	}
-	out := c.OutOrStdout()
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, l := range lines {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.State, l.Name, l.SHA256, cmp.Or(l.Path, "-"))
-	}
-	if err := w.Flush(); err != nil {
+	return answerLines(c, lines, func(out io.Writer, lines []host.LockLine) error {
+		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		for _, l := range lines {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.State, l.Name, l.SHA256, cmp.Or(l.Path, "-"))
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(out, end)
 		return err
-	}
-	_, err := fmt.Fprintln(out, end)
-	return err
+	})
 }
