@@ -159,7 +159,7 @@ var npzArrays = []npzArray{
 	{"binaryInputNCHWPacked", npz.Uint8, []int{encoding.NumPlanes, 8}, appendPlanes},
 	{"globalInputNC", npz.Float32, []int{6}, func(dst []byte, r *npzRow) []byte {
 		g := globals(&r.b.Scalars[r.ply])
-		return npz.AppendFloat32(dst, g[:]...)
+		return npz.Append(dst, g[:]...)
 	}},
 	{"policyTargetsNCMove", npz.Int16, []int{2, encoding.NumPolicy}, func(dst []byte, r *npzRow) []byte {
 		return appendPolicy(appendPolicy(dst, r, r.ply), r, r.ply+1)
@@ -216,7 +216,7 @@ func appendPolicy(dst []byte, r *npzRow, ply int) []byte {
 			row[m] = policyShare(&r.game.Plies[ply], k)
 		}
 	}
-	return npz.AppendInt16(dst, row[:]...)
+	return npz.Append(dst, row[:]...)
 }
 
 // policyShare is the policy of the k-th legal move as a whole number, in
@@ -246,9 +246,9 @@ func appendTargets(dst []byte, r *npzRow) []byte {
 	if r.ply+1 < len(r.game.Plies) && r.game.Plies[r.ply+1].Kind != record.PolicyNone {
 		reply = 1
 	}
-	dst = npz.AppendFloat32(dst, win, draw, loss, result.M)
+	dst = npz.Append(dst, win, draw, loss, result.M)
 	for _, v := range []encoding.QDM{p.Root, p.Best, p.Played, p.Orig} {
-		dst = npz.AppendFloat32(dst, v.Q, v.D, v.M)
+		dst = npz.Append(dst, v.Q, v.D, v.M)
 	}
-	return npz.AppendFloat32(dst, p.Weight, reply, float32(p.Visits), p.KLD, float32(r.ply), float32(len(r.game.Plies)))
+	return npz.Append(dst, p.Weight, reply, float32(p.Visits), p.KLD, float32(r.ply), float32(len(r.game.Plies)))
 }

@@ -282,7 +282,7 @@ func (d *Dump) writeNPZ(w io.Writer) error {
 		if err := z.Array(a.name, npz.Float32, append([]int{d.rows}, a.shape...), func(out io.Writer) error {
 			for b, i := range d.all {
 				a.fill(values, b, i)
-				raw = npz.AppendFloat32(raw[:0], values...)
+				raw = npz.Append(raw[:0], values...)
 				if _, err := out.Write(raw); err != nil {
 					return err
 				}

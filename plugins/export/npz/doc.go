@@ -3,7 +3,7 @@
 //
 //	z := npz.NewWriter(file)
 //	err := z.Array("weight", npz.Float32, []int{n}, func(w io.Writer) error {
-//		_, err := w.Write(npz.AppendFloat32(nil, weights...))
+//		_, err := w.Write(npz.Append(nil, weights...))
 //		return err
 //	})
 //	err = z.Close()

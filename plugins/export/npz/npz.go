@@ -99,14 +99,8 @@ func header(d DType, shape []int) []byte {
 	return append(h, text...)
 }
 
-// AppendFloat32 appends numbers as Float32 elements.
-func AppendFloat32(dst []byte, values ...float32) []byte {
+// Append appends numbers as elements of their type.
+func Append[T float32 | int16](dst []byte, values ...T) []byte {
 	dst, _ = binary.Append(dst, binary.LittleEndian, values) // numbers have a size
-	return dst
-}
-
-// AppendInt16 appends numbers as Int16 elements.
-func AppendInt16(dst []byte, values ...int16) []byte {
-	dst, _ = binary.Append(dst, binary.LittleEndian, values)
 	return dst
 }

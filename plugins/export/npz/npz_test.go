@@ -30,8 +30,8 @@ func write(t *testing.T, w io.Writer, values []float32) {
 			t.Fatal(err)
 		}
 	}
-	put("f", Float32, []int{len(values) / 6, 2, 3}, AppendFloat32(nil, values...))
-	put("i", Int16, []int{4}, AppendInt16(nil, -1, 0, 258, math.MinInt16))
+	put("f", Float32, []int{len(values) / 6, 2, 3}, Append(nil, values...))
+	put("i", Int16, []int{4}, Append[int16](nil, -1, 0, 258, math.MinInt16))
 	put("u", Uint8, []int{1, 3}, []byte{1, 2, 255})
 	put("none", Int16, []int{0, 1858}, nil)
 	put("text", Text(5), nil, []byte("hello"))
@@ -166,7 +166,7 @@ func TestNumpy(t *testing.T) {
 	write(t, &file, values)
 	path := filepath.Join(t.TempDir(), "a.npz")
 	raw := filepath.Join(t.TempDir(), "values")
-	if err := errors.Join(os.WriteFile(path, file.Bytes(), 0o666), os.WriteFile(raw, AppendFloat32(nil, values...), 0o666)); err != nil {
+	if err := errors.Join(os.WriteFile(path, file.Bytes(), 0o666), os.WriteFile(raw, Append(nil, values...), 0o666)); err != nil {
 		t.Fatal(err)
 	}
 	const program = `
