@@ -107,9 +107,6 @@ func takesWord(arg, next string) bool {
 	return word && slices.ContainsFunc(flags(), func(f Flag) bool { return f.takesWords() && arg == "--"+f.Name })
 }
 
-// Switch says whether the flag needs no value.
-func (f *Flag) Switch() bool { return f.sets() != "" || f.kind() == "bool" && !f.said.GetValued() }
-
 // sets is the value that a switch gives its field; empty = no such switch.
 func (f *Flag) sets() string { return f.said.GetValue() }
 

@@ -67,7 +67,7 @@ func (v *Value) String() string {
 // Set implements pflag.Value: it refuses what is not of the flag's type.
 // Whether the value is in range is checked by Resolve.
 func (v *Value) Set(text string) error {
-	if _, err := v.flag.apply(proto.CloneOf(Defaults()), text); err != nil {
+	if _, err := v.flag.apply(Defaults(), text); err != nil {
 		return err
 	}
 	if v.flag.paths() && v.set {
@@ -83,7 +83,7 @@ func (v *Value) Type() string { return v.flag.kind() }
 // NoOptDefVal is what pflag should take where the flag stands without a value;
 // empty = a value is needed.
 func (v *Value) NoOptDefVal() string {
-	if v.flag.Switch() {
+	if v.flag.sets() != "" || v.flag.kind() == "bool" && !v.flag.said.GetValued() { // a switch
 		return "true"
 	}
 	return ""

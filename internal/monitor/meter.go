@@ -32,8 +32,6 @@ type span struct {
 	growth Totals
 }
 
-func (s span) plus(o span) span { return span{s.time + o.time, s.growth.plus(o.growth)} }
-
 // tick adds the growth of one tick.
 func (m *Meter) tick(s span) {
 	m.ticks++
@@ -43,7 +41,7 @@ func (m *Meter) tick(s span) {
 		if m.ticks>>k&1 == 1 { // first half of a group of 2^(k+1)
 			return
 		}
-		s = older.plus(s)
+		s = span{older.time + s.time, older.growth.plus(s.growth)}
 	}
 	m.buckets = append(m.buckets, s)
 }

@@ -137,9 +137,6 @@ func (s *progressState) rates() Rates {
 	return s.episode.Rates
 }
 
-// String is the text of a plain line.
-func (s *progressState) String() string { return strings.Join(s.parts(), "  ") }
-
 // parts are the figures of the line, what matters most first.
 func (s *progressState) parts() (parts []string) {
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
@@ -213,7 +210,7 @@ func (p *Progress) line(e Event) error {
 
 func (p *Progress) print() error {
 	p.shown, p.pending = p.state.now, false
-	_, err := fmt.Fprintln(p.opt.Out, p.state.String())
+	_, err := fmt.Fprintln(p.opt.Out, strings.Join(p.state.parts(), "  "))
 	return err
 }
 

@@ -163,8 +163,8 @@ func change(g *record.Game, p *pluginpb.Game) (*record.Game, error) {
 	if err := decodeColumns(&out, p); err != nil {
 		return nil, err
 	}
-	if len(p.Results) > 0 && allUnknown(out.Results) {
-		out.Results = nil
+	if len(p.Results) > 0 && !slices.ContainsFunc(out.Results, func(v encoding.QDM) bool { return v.Q == v.Q || v.D == v.D || v.M == v.M }) {
+		out.Results = nil // they say nothing
 	}
 	for i := range out.Plies {
 		old, now := &g.Plies[i], &out.Plies[i]
@@ -227,11 +227,6 @@ func checkSize(g *record.Game) error {
 	}
 	_, err := record.Append(nil, g)
 	return err
-}
-
-// allUnknown says whether results say nothing.
-func allUnknown(results []encoding.QDM) bool {
-	return !slices.ContainsFunc(results, func(v encoding.QDM) bool { return v.Q == v.Q || v.D == v.D || v.M == v.M })
 }
 
 func invalid(ply int, field, format string, args ...any) error {

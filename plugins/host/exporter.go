@@ -63,11 +63,9 @@ func (e *exporter) export(ctx context.Context, c *stage.Checkpoint, dst string) 
 		return nil, e.usable(ctx)
 	case !isCall && !errors.Is(err, api.ErrAnswer) && !errors.Is(err, api.ErrEnded):
 		return nil, err // of the disk, or of the games
-	case code == codes.Unknown || code == codes.InvalidArgument || code == codes.FailedPrecondition:
-		if !errors.Is(err, api.ErrAnswer) {
-			e.succeeded()
-			return nil, &Error{Kind: e.kind, Name: e.name, Did: "refused", Err: err}
-		}
+	case !errors.Is(err, api.ErrAnswer) && (code == codes.Unknown || code == codes.InvalidArgument || code == codes.FailedPrecondition):
+		e.succeeded()
+		return nil, &Error{Kind: e.kind, Name: e.name, Did: "refused", Err: err}
 	}
 	failure := e.failure(d, "exported "+c.Net.Name, err)
 	e.fail(failure)
