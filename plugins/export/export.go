@@ -88,7 +88,7 @@ func metadata(c *stage.Checkpoint) map[string]string {
 
 // checkName refuses net names that are no plain file names.
 func checkName(name string) error {
-	if name == "" || name == "." || name == ".." || strings.HasPrefix(name, ".") || name != filepath.Base(name) {
+	if name == "" || strings.HasPrefix(name, ".") || name != filepath.Base(name) {
 		return fmt.Errorf("net name %q is not a plain file name", name)
 	}
 	return nil

@@ -108,7 +108,7 @@ func planDir(jobs []Job, dir, out string) ([]Job, error) {
 // as they exist.
 func within(path, dir string) bool {
 	rel, err := filepath.Rel(real(dir), real(path))
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // real returns the absolute path without symbolic links of what exists of it.
