@@ -117,10 +117,7 @@ with the cache's answer, or where the outcome needs no network, are printed apar
 windows.
 `,
 		bench.EvaluatorConstant, 4 * time.Second,
-		func(ctx context.Context, o bench.PlayOptions) (printed, error) {
-			r, err := bench.Search(ctx, o)
-			return &r, err
-		}},
+		func(ctx context.Context, o bench.PlayOptions) (printed, error) { return bench.Search(ctx, o) }},
 	{"selfplay", "Measure self-play workers, and how busy they keep the network", `Measures self-play workers. With a
 net, 8 windows of self-play alternate with windows of pure inference (what bench infer measures); the ratio is the
 median quotient of new evaluations and inferred boards per CPU-second of neighbouring windows. An evaluation is a
@@ -128,10 +125,7 @@ position that the network answered, not the cache; a move is one searched and pl
 of many games need a longer --duration.
 `,
 		bench.EvaluatorNet, 8 * time.Second,
-		func(ctx context.Context, o bench.PlayOptions) (printed, error) {
-			r, err := bench.SelfPlay(ctx, o)
-			return &r, err
-		}},
+		func(ctx context.Context, o bench.PlayOptions) (printed, error) { return bench.SelfPlay(ctx, o) }},
 }
 
 // command makes the command of a measurement.

@@ -22,7 +22,7 @@ func (l *PlayLabels) write(w io.Writer) {
 }
 
 // Write prints the result for a person.
-func (r *SearchResult) Write(w io.Writer) error {
+func (r SearchResult) Write(w io.Writer) error {
 	r.PlayLabels.write(w)
 	all := float64(max(r.Nodes+r.Cached+r.Terminal, 1))
 	_, err := fmt.Fprintf(w, "  nodes        %9.0f per CPU-second (median of windows, %.0f to %.0f), evaluator %.1f %% of the time\n"+
@@ -35,7 +35,7 @@ func (r *SearchResult) Write(w io.Writer) error {
 }
 
 // Write prints the result for a person.
-func (r *SelfPlayResult) Write(w io.Writer) error {
+func (r SelfPlayResult) Write(w io.Writer) error {
 	r.PlayLabels.write(w)
 	fmt.Fprintf(w, "  moves        %9.1f per CPU-second, %.1f per second (%d in %.2f CPU-seconds, %.2f s)\n"+
 		"  evaluations  %9.0f new, %.1f a move, mean batch %.1f, cache hits %.1f %%\n"+
