@@ -84,7 +84,7 @@ func TestClientChess960(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Position{b, []chess.Move{m}}
+		return Position{Start: b, Moves: []chess.Move{m}}
 	}
 	standard := castle(board("4k3/8/8/8/8/8/8/4K2R w K - 0 1"), "e1g1")
 	other := castle(board("4k3/8/8/8/8/8/8/1R2K3 w B - 0 1"), "e1b1")
@@ -106,6 +106,13 @@ func TestClientChess960(t *testing.T) {
 	want = []string{"setoption name UCI_Chess960 value true", "setoption name UCI_Chess960 value false"}
 	if got := log.sent("setoption"); !slices.Equal(got, want) {
 		t.Errorf("sent %q, want %q", got, want)
+	}
+	standard.Only = []chess.Move{chess.NewMove(4, 12, chess.NoPiece), chess.NewMove(4, 11, chess.NoPiece)} // of Black, who sees e8 as e1
+	if _, err := c.Go(t.Context(), standard, oneNode); err != nil {
+		t.Fatal(err)
+	}
+	if got := log.sent("go"); got[len(got)-1] != "go nodes 1 searchmoves e8e7 e8d7" || strings.Contains(got[0], "searchmoves") {
+		t.Errorf("sent %q", got)
 	}
 	c = startFake(t, fakeConfig("no-960"))
 	if _, err := c.Go(t.Context(), other, oneNode); !errors.Is(err, ErrOption) || !strings.Contains(err.Error(), `has no option "UCI_Chess960"`) {

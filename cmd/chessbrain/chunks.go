@@ -274,11 +274,8 @@ func (o *positionsOptions) run(c *cobra.Command, dirs []string) error {
 	if err != nil {
 		return endedBy(err, "interrupted; whole files are kept in %s, and the same command goes on", o.Out)
 	}
-	if wantsJSON(c) {
-		return printJSON(c, m)
-	}
 	n := m.Counts
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%d of %s, %d rows of %s -> %s (%s)\n", n.Games, monitor.Count(n.Read, "game"), n.Rows, monitor.Count(n.Positions, "position"), o.Out, monitor.Count(len(m.Files), "file"))
+	err = answerf(c, m, "%d of %s, %d rows of %s -> %s (%s)\n", n.Games, monitor.Count(n.Read, "game"), n.Rows, monitor.Count(n.Positions, "position"), o.Out, monitor.Count(len(m.Files), "file"))
 	if n.Damaged > 0 {
 		return errors.Join(err, corruptf("%d damaged stretches of the input were left out; chessbrain verify names them", n.Damaged))
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"os/exec"
+	"slices"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -76,5 +77,35 @@ func TestJudge(t *testing.T) {
 	}
 	if _, err := Judge(t.Context(), "no-such-engine", lines, 1000, 2); !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("without an engine: %v", err)
+	}
+}
+
+// A queen that is free is worth taking; a defended piece is not, and a piece
+// beside whose capture another move is as good is not either.
+func TestWorthTaking(t *testing.T) {
+	path, err := uci.FindEngine("stockfish")
+	if err != nil {
+		t.Skip("SKIPPED, no engine judges here (apt-get install stockfish): ", err)
+	}
+	var lines []*chess.History
+	var at []chess.Square
+	want := []bool{true, false, false}
+	for _, c := range []struct {
+		fen string
+		at  chess.Square
+	}{
+		{"4k3/8/8/3q4/8/4N3/PP6/4K3 w - - 0 1", 35},    // d5: a queen for nothing
+		{"4k3/8/2p5/3n4/8/4N3/PP6/3QK3 w - - 0 1", 35}, // defended: a knight for a knight
+		{"7k/5Qn1/6K1/8/8/8/8/8 w - - 0 1", 54},        // g7: mate, but so is f8
+	} {
+		b, err := chess.ParseFEN(c.fen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, at = append(lines, chess.NewHistory(b)), append(at, c.at)
+	}
+	got, err := WorthTaking(t.Context(), path, lines, at, 2000, 2)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, want %v; %v", got, want, err)
 	}
 }
