@@ -9,14 +9,14 @@ import (
 )
 
 // A net plays the search that its run was configured with, without what belongs to
-// self-play alone; the text of files that are there is read.
+// self-play alone, of which rescaled values are; the text of files that are there is read.
 func TestSearchOf(t *testing.T) {
 	e, err := config.Resolve(config.Input{Overrides: []string{"mcts.gumbel.enabled=true,mcts.gumbel.value_scale=0.1,mcts.gumbel.rescale=true,mcts.simulations=16,mcts.cpuct=2,mcts.noise_epsilon=0.5"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := mcts.DefaultConfig()
-	want.CPUCT, want.Gumbel.Enabled, want.Gumbel.ValueScale, want.Gumbel.Rescale = 2, true, 0.1, true
+	want.CPUCT, want.Gumbel.Enabled = 2, true
 	for _, text := range []string{
 		searchText(e.Config),
 		`{"CPUCT":2,"Gumbel":{"Enabled":true,"Candidates":16,"Scale":1,"ValueScale":0.1,"MaxVisitInit":50,"Rescale":true}}`,
@@ -25,6 +25,9 @@ func TestSearchOf(t *testing.T) {
 		if err != nil || got.Gumbel != want.Gumbel || got.CPUCT != 2 || got.Simulations != want.Simulations || got.NoiseEpsilon != want.NoiseEpsilon {
 			t.Errorf("%v: %s is %+v", err, text, got)
 		}
+	}
+	if got, err := SearchOf(map[string]string{MetaSearch: `{"Gumbel":{"Enabled":true,"Candidates":16,"ValueScale":2}}`}); err != nil || got.Gumbel.ValueScale != 2 {
+		t.Errorf("a value scale that goes without rescaling: %v, %+v", err, got)
 	}
 	if got, err := SearchOf(nil); err != nil || got != mcts.DefaultConfig() {
 		t.Errorf("of a net that says nothing: %v, %+v", err, got)

@@ -241,6 +241,9 @@ func searchText(c *config.Config) string {
 // SearchOf returns the search that a net should play with, by its metadata: the one
 // that it was trained with, where it says so, else mcts.DefaultConfig. What belongs to
 // self-play (noise, limits, batches) is the default's, and the caller sets Simulations.
+// So do rescaled values: they make sharp targets of small differences, but a search that
+// plays wants to know a large difference from a small one (docs/SPEEDRUN.md: 60 Elo after
+// 30 000 games, 90 after 200 000).
 func SearchOf(meta map[string]string) (mcts.Config, error) {
 	usual := mcts.DefaultConfig()
 	text, ok := meta[MetaSearch]
@@ -253,6 +256,9 @@ func SearchOf(meta map[string]string) (mcts.Config, error) {
 	}
 	s.Simulations, s.Playouts, s.MaxNodes = usual.Simulations, usual.Playouts, usual.MaxNodes
 	s.MaxBatch, s.VirtualLoss, s.ForcedPlayouts, s.Prober = usual.MaxBatch, usual.VirtualLoss, usual.ForcedPlayouts, nil
+	if s.Gumbel.Rescale {
+		s.Gumbel.Rescale, s.Gumbel.ValueScale = false, usual.Gumbel.ValueScale
+	}
 	s.NoiseAlpha, s.NoiseEpsilon, s.NoisyFPU, s.Gumbel.Scale = usual.NoiseAlpha, usual.NoiseEpsilon, usual.NoisyFPU, usual.Gumbel.Scale
 	if err := s.Validate(); err != nil {
 		return usual, fmt.Errorf("the net's metadata %q: %w", MetaSearch, err)
