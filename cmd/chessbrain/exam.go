@@ -346,7 +346,7 @@ func (r *hangingReport) Write(out io.Writer) error {
 
 // drawnFor is how many positions are drawn for each that is asked for: in games of
 // beginners one in four has a free piece, in better ones fewer do.
-const drawnFor = 40
+const drawnFor = 50
 
 // hanging finds the positions and has the net search them.
 func (o *valuesOptions) hanging(c *cobra.Command, root string, visits int) (err error) {

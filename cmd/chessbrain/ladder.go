@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"runtime"
@@ -165,6 +166,10 @@ func (o *ladderOptions) climbWith(ctx context.Context, net *playingNet, limit la
 	search.Simulations = limit.Visits
 	search.Gumbel.Enabled = search.Gumbel.Enabled && limit.Visits > 0
 	settings := arena.Settings{Search: search, TreeReuse: true}
+	said, err := json.Marshal(search) // games of another search are another climb's
+	if err != nil {
+		return nil, err
+	}
 	climber, err := net.Player(net.Name(), settings, arena.Limits{MoveTime: limit.Time, Margin: arena.DefaultMargin})
 	if err != nil {
 		return nil, err
@@ -173,7 +178,7 @@ func (o *ladderOptions) climbWith(ctx context.Context, net *playingNet, limit la
 	if o.Keep != "" {
 		options.Keep = filepath.Join(o.Keep, strings.ReplaceAll(limit.String(), " ", "-"))
 	}
-	r, err := ladder.Climb(ctx, climber, arena.LogPlayer{Name: net.Name(), NetID: net.ID(), Settings: limit.String()}, options)
+	r, err := ladder.Climb(ctx, climber, arena.LogPlayer{Name: net.Name(), NetID: net.ID(), Settings: limit.String() + " " + string(said)}, options)
 	if r != nil {
 		r.Limit = limit
 	}
