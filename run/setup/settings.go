@@ -242,8 +242,10 @@ func searchText(c *config.Config) string {
 // that it was trained with, where it says so, else mcts.DefaultConfig. What belongs to
 // self-play (noise, limits, batches) is the default's, and the caller sets Simulations.
 // So do rescaled values: they make sharp targets of small differences, but a search that
-// plays wants to know a large difference from a small one (docs/SPEEDRUN.md: 60 Elo after
-// 30 000 games, 90 after 200 000).
+// plays wants to know a large difference from a small one. And where a net that was trained
+// with Gumbel search plays PUCT, as with limited time, a move without visits counts as good
+// as its parent: such a policy leaves more than one move open. docs/SPEEDRUN.md has what
+// both are worth.
 func SearchOf(meta map[string]string) (mcts.Config, error) {
 	usual := mcts.DefaultConfig()
 	text, ok := meta[MetaSearch]
@@ -258,6 +260,9 @@ func SearchOf(meta map[string]string) (mcts.Config, error) {
 	s.MaxBatch, s.VirtualLoss, s.ForcedPlayouts, s.Prober = usual.MaxBatch, usual.VirtualLoss, usual.ForcedPlayouts, nil
 	if s.Gumbel.Rescale {
 		s.Gumbel.Rescale, s.Gumbel.ValueScale = false, usual.Gumbel.ValueScale
+	}
+	if s.Gumbel.Enabled {
+		s.FPUReduction = 0
 	}
 	s.NoiseAlpha, s.NoiseEpsilon, s.NoisyFPU, s.Gumbel.Scale = usual.NoiseAlpha, usual.NoiseEpsilon, usual.NoisyFPU, usual.Gumbel.Scale
 	if err := s.Validate(); err != nil {
