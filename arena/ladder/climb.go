@@ -170,7 +170,7 @@ func (c *climb) play(ctx context.Context, r *opponent) error {
 		return err
 	}
 	s := r.score()
-	c.options.Tell("%s: %d games against %s, %.1f %%", c.log.Settings, s.Games(), r.Name, 100*s.Estimate.Score)
+	c.options.Tell("%d games against %s, %.1f %%", s.Games(), r.Name, 100*s.Estimate.Score)
 	return nil
 }
 

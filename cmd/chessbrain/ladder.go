@@ -175,6 +175,7 @@ func (o *ladderOptions) climbWith(ctx context.Context, net *playingNet, limit la
 		return nil, err
 	}
 	options := o.Options
+	options.Tell = func(format string, a ...any) { o.Tell(limit.String()+": "+format, a...) }
 	if o.Keep != "" {
 		options.Keep = filepath.Join(o.Keep, strings.ReplaceAll(limit.String(), " ", "-"))
 	}
