@@ -41,9 +41,9 @@ func (info *ChunkInfo) Unsealed() *CorruptError {
 
 // ReadChunk reads the games of a chunk file, sealed, growing or torn, in the
 // order of writing. A growing one that is not there any more was sealed: it is read
-// under its final name, which the info has. Damage costs the block that it hits and stands in the info,
-// not in the error: that is for a file that cannot be read at all, or is of an
-// unknown version (*VersionError).
+// under its final name, which the info has. Damage costs the block that it hits and
+// stands in the info, not in the error: that is for a file that cannot be read at all,
+// or is of an unknown version (*VersionError).
 func ReadChunk(fsys fsx.FS, path string) ([]*record.Game, ChunkInfo, error) {
 	return ReadPrefix(fsys, path, -1)
 }

@@ -44,9 +44,9 @@ func (p *publisher) exportPending(ctx context.Context) error {
 }
 
 // handOver writes the net of the newest checkpoint as a directory of dir, with the files
-// setup.NetFile and, where there is an average, setup.AverageFile, for chessbrain export to take away. What was handed over last
-// is noted beside the checkpoints, so that a restart does not do it twice. An
-// untrained net is no candidate.
+// setup.NetFile and, where there is an average, setup.AverageFile, for chessbrain export
+// to take away. What was handed over last is noted beside the checkpoints, so that a
+// restart does not do it twice. An untrained net is no candidate.
 func (p *publisher) handOver(dir string) error {
 	path := filepath.Join(dir, p.netName())
 	last := p.readHanded()
