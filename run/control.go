@@ -43,6 +43,7 @@ func (s Swap) Message() Message { return message("swap-plugin", s) }
 // does not train leaves Checkpoint and StartNow nil.
 type Commands struct {
 	Status     func() any                        // one page of state
+	Games      func() any                        // a few games under way
 	Stop       func()                            // finish the current step, save, end
 	Checkpoint func()                            // write a checkpoint after the next step
 	Swap       func(context.Context, Swap) error // returns when the new stages work; after an error the old ones do
@@ -50,9 +51,9 @@ type Commands struct {
 }
 
 // control serves the control socket of one process: a Unix socket with mode
-// 0700 that takes JSON lines {"type", "payload"}. Types: status, subscribe,
+// 0700 that takes JSON lines {"type", "payload"}. Types: status, games, subscribe,
 // stop, checkpoint-now, start-training-now, swap-plugin (payload: Swap); the
-// answer has type ok, status, event or error.
+// answer has type ok, status, games, event or error.
 type control struct {
 	path     string
 	listener net.Listener
@@ -161,10 +162,15 @@ func (c *control) handle(out *json.Encoder, m Message) bool {
 
 // reply is the answer to a message that has one.
 func (c *control) reply(m Message) Message {
-	noSuch := message("error", "this process has no "+m.Type+": it only plays, or still waits for its first rows")
+	noSuch := message("error", "this process has no "+m.Type+": it only plays, or only trains, or still waits for its first rows")
 	switch m.Type {
 	case "status":
 		return message("status", c.commands.Status())
+	case "games":
+		if c.commands.Games == nil {
+			return noSuch
+		}
+		return message("games", c.commands.Games())
 	case "stop":
 		return message("ok", "finishing the current step, then saving")
 	case "subscribe":
@@ -189,7 +195,7 @@ func (c *control) reply(m Message) Message {
 		}
 		return okUnless(c.commands.Swap(c.ctx, s), s.Kind+": "+s.names())
 	}
-	return message("error", fmt.Sprintf("unknown type %q; known: status, subscribe, stop, checkpoint-now, start-training-now, swap-plugin", m.Type))
+	return message("error", fmt.Sprintf("unknown type %q; known: status, games, subscribe, stop, checkpoint-now, start-training-now, swap-plugin", m.Type))
 }
 
 // stream sends events until the connection or the process ends.

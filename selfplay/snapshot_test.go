@@ -71,7 +71,7 @@ func TestSnapshotHasEveryCounter(t *testing.T) {
 			next++
 		}
 	}
-	set(reflect.ValueOf(s).Elem())
+	set(reflect.ValueOf(&s.Counters).Elem())
 	n := s.Snapshot()
 	have := map[uint64]bool{}
 	v := reflect.ValueOf(n.Counters)

@@ -42,7 +42,8 @@ type Counters[N, T any] struct {
 // any goroutine; several workers may share one.
 type Stats struct {
 	Counters[atomic.Uint64, atomic.Int64]
-	Ends [numEnds]atomic.Uint64 // games by end reason
+	Ends  [numEnds]atomic.Uint64 // games by end reason
+	Shown Shown                  // games under way, for whoever watches
 }
 
 // numEnds is the number of end reasons that are counted apart.

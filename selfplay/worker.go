@@ -158,7 +158,9 @@ func (w *Worker) place() *game {
 		w.free = w.free[:n-1]
 		return g
 	}
-	return newGame(&w.cfg.Game, w.cache)
+	g := newGame(&w.cfg.Game, w.cache)
+	g.seat = w.cfg.Stats.Shown.seat()
+	return g
 }
 
 // gather brings every game of p to a leaf that waits for the network, one row a
@@ -193,7 +195,11 @@ func (w *Worker) advance(ctx context.Context, g *game, b *encoding.Batch) (goesO
 		if err != nil || end == record.EndUnknown {
 			return true, err
 		}
-		if err := w.deliver(ctx, g.finished(end)); err != nil {
+		done := g.finished(end)
+		if g.seat >= 0 {
+			w.cfg.Stats.Shown.look(g.seat, done.rec)
+		}
+		if err := w.deliver(ctx, done); err != nil {
 			w.keepBranches(g)
 			return false, err
 		}
@@ -214,6 +220,9 @@ func (w *Worker) step(ctx context.Context, g *game, b *encoding.Batch) (record.E
 		w.cfg.Stats.Visits.Add(uint64(g.search.Root().N - g.begunN))
 		if end := g.play(); end != record.EndUnknown {
 			return end, nil
+		}
+		if g.seat >= 0 {
+			w.cfg.Stats.Shown.look(g.seat, g.rec)
 		}
 	}
 	return record.EndUnknown, nil

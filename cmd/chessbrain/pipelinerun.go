@@ -102,8 +102,9 @@ func endedBy(err error, format string, args ...any) error {
 
 // shown does work with a log in a file and on the terminal, and the progress of training.
 func shown(file string, quiet bool, work func(*slog.Logger, *monitor.Progress) error) error {
+	columns, _ := monitor.TerminalSize(os.Stderr)
 	progress := monitor.NewProgress(monitor.ProgressOptions{
-		Out: os.Stderr, Terminal: monitor.IsTerminal(os.Stderr), Width: monitor.TerminalWidth(os.Stderr), Quiet: quiet})
+		Out: os.Stderr, Terminal: monitor.IsTerminal(os.Stderr), Width: columns, Quiet: quiet})
 	d := config.Defaults().GetLog()
 	log, closer, err := monitor.NewLogger(monitor.LogOptions{File: file, MaxBytes: int64(d.GetMaxMib()) << 20, Keep: int(d.GetKeep()),
 		Terminal: progress, Quiet: quiet})

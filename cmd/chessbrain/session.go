@@ -22,6 +22,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/watch"
 )
 
 // session is what commands that work on a run have in common: the effective
@@ -171,12 +172,17 @@ func (s *session) open(c *cobra.Command) (err error) {
 	}()
 	cfg := s.effective.Config
 	s.terminal = terminal{w: os.Stderr}
+	columns, _ := monitor.TerminalSize(os.Stderr)
 	s.progress = monitor.NewProgress(monitor.ProgressOptions{
-		Out: &s.terminal, Terminal: monitor.IsTerminal(os.Stderr), Width: monitor.TerminalWidth(os.Stderr), Quiet: cfg.GetLog().GetQuiet(),
+		Out: &s.terminal, Terminal: monitor.IsTerminal(os.Stderr), Width: columns, Quiet: cfg.GetLog().GetQuiet(),
 		Every: time.Duration(cfg.GetLog().GetEverySeconds() * float64(time.Second)),
 	})
 	s.closers = append(s.closers, s.progress.Close)
 	address, err := s.serveMetrics()
+	if err != nil {
+		return err
+	}
+	page, err := s.serveWeb()
 	if err != nil {
 		return err
 	}
@@ -212,6 +218,9 @@ func (s *session) open(c *cobra.Command) (err error) {
 	s.log.Info("settings", "from", s.effective.Layers())
 	if address != "" {
 		s.log.Info("metrics", "address", address)
+	}
+	if page != "" {
+		s.log.Info("watch this run in a browser", "address", page)
 	}
 	return nil
 }
@@ -256,20 +265,16 @@ func (s *session) serveMetrics() (address string, err error) {
 	if m.GetAddr() == "" {
 		return "", nil
 	}
-	token := ""
-	if path := m.GetTokenFile(); path != "" {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return "", s.effective.Errorf("metrics.token_file", "name a readable file", "%v", err)
-		}
-		token = strings.TrimSpace(string(data))
+	token, err := readToken(m.GetTokenFile())
+	if err != nil {
+		return "", s.effective.Errorf("metrics.token_file", "name a readable file", "%v", err)
 	}
 	_, info, err := setup.Layout(s.effective.Config)
 	if err != nil {
 		return "", err
 	}
 	prom := monitor.NewProm(info.Job)
-	server, err := monitor.Serve(monitor.ServerOptions{Addr: m.GetAddr(), Public: m.GetPublic(), Token: token}, prom)
+	server, err := monitor.Serve(monitor.ServerOptions{Addr: m.GetAddr(), Public: m.GetPublic(), Token: token}, prom.Handler())
 	if err != nil {
 		return "", s.effective.Errorf("metrics.addr", "use 127.0.0.1:PORT, or --metrics-public with --metrics-token-file", "%v", err)
 	}
@@ -280,6 +285,30 @@ func (s *session) serveMetrics() (address string, err error) {
 	})
 	s.readers = append(s.readers, prom)
 	return "http://" + server.Addr.String() + "/metrics", nil
+}
+
+// serveWeb opens the page for browsers where one is asked for and returns its address.
+func (s *session) serveWeb() (address string, err error) {
+	c := s.effective.Config
+	m := c.GetMetrics()
+	if m.GetWeb() == "" {
+		return "", nil
+	}
+	token, err := readToken(m.GetTokenFile())
+	if err != nil {
+		return "", s.effective.Errorf("metrics.token_file", "name a readable file", "%v", err)
+	}
+	dir, _, err := setup.Layout(c)
+	if err != nil {
+		return "", err
+	}
+	source := watch.New(watch.Options{Dir: dir, Players: c, Version: version()})
+	address, end, err := serveWeb(source, monitor.ServerOptions{Addr: m.GetWeb(), Public: m.GetPublic(), Token: token})
+	if err != nil {
+		return "", s.effective.Errorf("metrics.web", "use 127.0.0.1:PORT, or --metrics-public with --metrics-token-file", "%v", err)
+	}
+	s.closers = append(s.closers, end)
+	return address, nil
 }
 
 // terminal is a standard error that may break: a run goes on without it.

@@ -6337,6 +6337,8 @@ type Metrics struct {
 	Tensorboard *bool `protobuf:"varint,2,opt,name=tensorboard,def=1" json:"tensorboard,omitempty"`
 	// Address of the Prometheus page, for example 127.0.0.1:9464; empty = none.
 	Addr *string `protobuf:"bytes,3,opt,name=addr" json:"addr,omitempty"`
+	// Address of a page that shows the run in a browser, for example 127.0.0.1:8080; empty = none.
+	Web *string `protobuf:"bytes,7,opt,name=web" json:"web,omitempty"`
 	// Allow an address that other machines can reach. It also needs a token file.
 	Public *bool `protobuf:"varint,4,opt,name=public,def=0" json:"public,omitempty"`
 	// File whose first line a reader must send as bearer token; empty = none is asked for.
@@ -6401,6 +6403,13 @@ func (x *Metrics) GetTensorboard() bool {
 func (x *Metrics) GetAddr() string {
 	if x != nil && x.Addr != nil {
 		return *x.Addr
+	}
+	return ""
+}
+
+func (x *Metrics) GetWeb() string {
+	if x != nil && x.Web != nil {
+		return *x.Web
 	}
 	return ""
 }
@@ -7603,13 +7612,15 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\n" +
 	"keep_every\x18\x04 \x01(\x05:\x0250B\v\x8a\xb5\x18\a[0,1e6]R\tkeepEvery\x12>\n" +
 	"\x03dir\x18\x05 \x01(\tB,\x92\xb5\x18(\n" +
-	"\x0echeckpoint-dir\x12\x14MODEL_CHECKPOINT_DIR\x18\tR\x03dir\"\xbb\x02\n" +
+	"\x0echeckpoint-dir\x12\x14MODEL_CHECKPOINT_DIR\x18\tR\x03dir\"\xde\x02\n" +
 	"\aMetrics\x12:\n" +
 	"\x03dir\x18\x01 \x01(\tB(\x92\xb5\x18$\n" +
 	"\vmetrics-dir\x12\x13TENSORBOARD_LOG_DIR\x18\x0fR\x03dir\x12&\n" +
 	"\vtensorboard\x18\x02 \x01(\b:\x04trueR\vtensorboard\x12,\n" +
 	"\x04addr\x18\x03 \x01(\tB\x18\x92\xb5\x18\x10\n" +
-	"\fmetrics-addr\x18\x0f\x98\xb5\x18\x04R\x04addr\x129\n" +
+	"\fmetrics-addr\x18\x0f\x98\xb5\x18\x04R\x04addr\x12!\n" +
+	"\x03web\x18\a \x01(\tB\x0f\x92\xb5\x18\a\n" +
+	"\x03web\x18\x0f\x98\xb5\x18\x04R\x03web\x129\n" +
 	"\x06public\x18\x04 \x01(\b:\x05falseB\x1a\x92\xb5\x18\x12\n" +
 	"\x0emetrics-public\x18\x0f\x98\xb5\x18\x04R\x06public\x12=\n" +
 	"\n" +

@@ -117,12 +117,15 @@ func (e *Effective) validateNames(complain complainFunc) {
 			complain(path, quote(device), "wanted is auto, cpu, cuda or cuda:N", "no such kind of device")
 		}
 	}
-	if addr := m.GetAddr(); addr != "" {
+	for path, addr := range map[string]string{"metrics.addr": m.GetAddr(), "metrics.web": m.GetWeb()} {
+		if addr == "" {
+			continue
+		}
 		host, port, err := net.SplitHostPort(addr)
 		if n, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil || n > math.MaxUint16 {
-			complain("metrics.addr", quote(addr), "write HOST:PORT, for example 127.0.0.1:9464", "not an address")
+			complain(path, quote(addr), "write HOST:PORT, for example 127.0.0.1:9464", "not an address")
 		} else if !loopback(host) && (!m.GetPublic() || m.GetTokenFile() == "") {
-			complain("metrics.addr", quote(addr), "use 127.0.0.1, or --metrics-public with --metrics-token-file", "other machines could read it")
+			complain(path, quote(addr), "use 127.0.0.1, or --metrics-public with --metrics-token-file", "other machines could read it")
 		}
 	}
 	if p := filepath.ToSlash(c.GetExport().GetPath()); p == "" || slices.Contains(strings.Split(p, "/"), "..") {

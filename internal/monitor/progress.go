@@ -70,13 +70,13 @@ func IsTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb" && f.Name() != os.DevNull
 }
 
-// TerminalWidth returns the columns of the terminal f, 0 if it is none.
-func TerminalWidth(f *os.File) int {
-	columns, _, err := term.GetSize(int(f.Fd()))
+// TerminalSize returns the columns and lines of the terminal f, 0 if it is none.
+func TerminalSize(f *os.File) (columns, lines int) {
+	columns, lines, err := term.GetSize(int(f.Fd()))
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	return columns
+	return columns, lines
 }
 
 // Handle implements Sink.

@@ -25,29 +25,38 @@ type ServerOptions struct {
 	Token  string // bearer token that readers must send; "" = none
 }
 
-// Server answers GET /metrics for Prometheus.
+// Server answers HTTP: Prometheus, or the people who watch a run.
 type Server struct {
 	Addr net.Addr // where it listens
 	http *http.Server
 	done chan error
 }
 
-// Serve listens and returns at once; the caller must Close. An address that is
-// not loopback is refused with ErrNotLoopback unless Public is set and a token
-// is asked for.
-func Serve(opt ServerOptions, p *Prom) (*Server, error) {
+// Handler answers GET /metrics.
+func (p *Prom) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(p.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 8}))
+	return mux
+}
+
+// Serve listens, lets h answer, and returns at once; the caller must Close. An address
+// that is not loopback is refused with ErrNotLoopback unless Public is set and a token
+// is asked for. Where only this machine is served, a request under a foreign name is
+// refused: a page from elsewhere could have made its name mean this machine.
+func Serve(opt ServerOptions, h http.Handler) (*Server, error) {
 	if err := checkAddr(opt); err != nil {
-		return nil, fmt.Errorf("metrics address %s: %w", opt.Addr, err)
+		return nil, fmt.Errorf("address %s: %w", opt.Addr, err)
 	}
 	l, err := net.Listen("tcp", opt.Addr)
 	if err != nil {
-		return nil, fmt.Errorf("metrics address %s: %w", opt.Addr, err)
+		return nil, fmt.Errorf("address %s: %w", opt.Addr, err)
 	}
-	mux := http.NewServeMux()
-	pages := promhttp.HandlerFor(p.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 8})
-	mux.Handle("GET /metrics", withToken(opt.Token, pages))
+	h = withToken(opt.Token, h)
+	if at, ok := l.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
+		h = localOnly(h)
+	}
 	s := &Server{Addr: l.Addr(), done: make(chan error, 1), http: &http.Server{
-		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14,
 	}}
 	go func() { s.done <- s.http.Serve(l) }()
@@ -90,21 +99,50 @@ func checkAddr(opt ServerOptions) error {
 	return nil
 }
 
-// withToken asks for a bearer token in front of next. Hashes are compared, in
-// constant time, so that neither content nor length leaks.
+// localOnly refuses requests whose host is not this machine by its own names.
+func localOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			http.Error(w, "only localhost and 127.0.0.1 are served here", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// tokenCookie keeps the token of a browser, which was given it in the address.
+const tokenCookie = "chessbrain-token"
+
+// withToken asks for a token in front of next: as a bearer's, or, for browsers, as ?token=
+// in the address, from where it goes to a cookie. Hashes are compared, in constant time, so
+// that neither content nor length leaks.
 func withToken(token string, next http.Handler) http.Handler {
 	if token == "" {
 		return next
 	}
 	want := sha256.Sum256([]byte(token))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		sent, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	right := func(sent string) bool {
 		have := sha256.Sum256([]byte(sent))
-		if !ok || subtle.ConstantTimeCompare(have[:], want[:]) != 1 {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "a bearer token is needed", http.StatusUnauthorized)
-			return
+		return subtle.ConstantTimeCompare(have[:], want[:]) == 1
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if cookie, err := r.Cookie(tokenCookie); err == nil && sent == "" {
+			sent = cookie.Value
 		}
-		next.ServeHTTP(w, r)
+		switch named := r.URL.Query().Get("token"); {
+		case right(sent):
+			next.ServeHTTP(w, r)
+		case right(named):
+			http.SetCookie(w, &http.Cookie{Name: tokenCookie, Value: named, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+			next.ServeHTTP(w, r)
+		default:
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "a token is needed: add ?token=... to the address, or send it as a bearer token", http.StatusUnauthorized)
+		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,7 +59,7 @@ func TestPrometheusPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := Serve(ServerOptions{Addr: "127.0.0.1:0"}, p)
+	s, err := Serve(ServerOptions{Addr: "127.0.0.1:0"}, p.Handler())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,22 +102,45 @@ func TestListenerIsLoopback(t *testing.T) {
 			t.Errorf("%+v: %v", c.opt, err)
 		}
 	}
-	if _, err := Serve(ServerOptions{Addr: "0.0.0.0:0"}, NewProm("j")); !errors.Is(err, ErrNotLoopback) {
+	if _, err := Serve(ServerOptions{Addr: "0.0.0.0:0"}, NewProm("j").Handler()); !errors.Is(err, ErrNotLoopback) {
 		t.Errorf("Serve: %v", err)
 	}
-	if _, err := Serve(ServerOptions{Addr: "9000"}, NewProm("j")); err == nil {
+	if _, err := Serve(ServerOptions{Addr: "9000"}, NewProm("j").Handler()); err == nil {
 		t.Error("an address without port was taken")
 	}
 }
 
 func TestToken(t *testing.T) {
-	s, err := Serve(ServerOptions{Addr: "127.0.0.1:0", Token: "secret"}, NewProm("j"))
+	s, err := Serve(ServerOptions{Addr: "127.0.0.1:0", Token: "secret"}, NewProm("j").Handler())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for token, want := range map[string]int{"": 401, "secre": 401, "secret2": 401, "secret": 200} {
 		if got, _ := get(t, s, token); got != want {
 			t.Errorf("token %q: status %d, want %d", token, got, want)
+		}
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := http.Client{Jar: jar}
+	for _, c := range []struct {
+		query, host string
+		want        int
+	}{{"", "", 401}, {"?token=wrong", "", 401}, {"?token=secret", "", 200}, {"", "", 200}, {"", "elsewhere.example", 403}} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Addr.String()+"/metrics"+c.query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Host = c.host
+		answer, err := browser.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != c.want {
+			t.Errorf("a browser at %q of %q: status %d, want %d", c.query, c.host, answer.StatusCode, c.want)
 		}
 	}
 	http.DefaultClient.CloseIdleConnections()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/gate"
@@ -37,6 +38,22 @@ const askFor = 2 * time.Second
 // readProcesses returns who holds the locks in dir now, by role and start, and asks
 // each over its control socket, all at the same time.
 func readProcesses(ctx context.Context, dir run.Dir) ([]Process, error) {
+	all, err := readOwners(dir)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	var asked sync.WaitGroup
+	for i := range all {
+		asked.Go(func() { all[i].ask(ctx) })
+	}
+	asked.Wait()
+	return all, nil
+}
+
+// readOwners returns who holds the locks in dir now, by role and start.
+func readOwners(dir run.Dir) ([]Process, error) {
 	entries, err := fsx.Entries(fsx.OS, dir.Locks())
 	if err != nil {
 		return nil, fmt.Errorf("read locks: %w", err)
@@ -57,13 +74,6 @@ func readProcesses(ctx context.Context, dir run.Dir) ([]Process, error) {
 			all = append(all, Process{Role: role, Host: o.Host, PID: o.PID, Command: o.Command, Started: o.Started.UTC(), socket: o.Socket})
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, askFor)
-	defer cancel()
-	var asked sync.WaitGroup
-	for i := range all {
-		asked.Go(func() { all[i].ask(ctx) })
-	}
-	asked.Wait()
 	return all, nil
 }
 
@@ -79,6 +89,32 @@ func (p *Process) ask(ctx context.Context) {
 	if err != nil {
 		p.Error = fmt.Sprintf("does not answer (on another machine, or busy): %v", err)
 	}
+}
+
+// Games returns games that the processes of the run at root play now, a few of each. A process
+// that plays none, or does not answer, has none.
+func Games(ctx context.Context, root string) ([]record.View, error) {
+	owners, err := readOwners(run.Dir{Root: root})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	games := make([][]record.View, len(owners))
+	var asked sync.WaitGroup
+	for i, p := range owners {
+		if p.socket == "" {
+			continue
+		}
+		asked.Go(func() {
+			_ = run.Send(ctx, p.socket, run.Message{Type: "games"}, func(m run.Message) error { return json.Unmarshal(m.Payload, &games[i]) })
+			for k := range games[i] {
+				games[i][k].Process = p.Role
+			}
+		})
+	}
+	asked.Wait()
+	return slices.Concat(games...), nil
 }
 
 // holds says whether somebody holds a role whose name has the prefix.
@@ -141,6 +177,9 @@ func (s *Status) training(state *State, p Process, _ float64) *Progress {
 	}
 	rate := float64(page.Rates.RowsPerSecond)
 	g := &Progress{What: "training", Have: float64(page.Step), Unit: "steps", Rate: float64(page.Rates.StepsPerSecond), Details: page.Stage}
+	if page.Episodes > 0 { // it plays the games itself
+		g.Have, g.Need, g.Unit, g.Rate = float64(page.Episode), float64(page.Episodes), "games", float64(page.Rates.GamesPerSecond)
+	}
 	if loss, ok := page.Losses["policy_loss"]; ok {
 		g.Details += fmt.Sprintf(", policy loss %.4f", float64(loss))
 	}

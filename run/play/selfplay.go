@@ -112,7 +112,7 @@ func (s *selfPlayer) run(ctx context.Context) error {
 	}
 	unfinished := s.resumeGames()
 	worker.Tickets = newFreeTickets(&s.taken, s.opt.MaxGames)
-	if err := s.process.Listen(run.Commands{Status: s.page, Swap: s.swaps.Swap}); err != nil {
+	if err := s.process.Listen(run.Commands{Status: s.page, Games: func() any { return s.stats.Shown.Games() }, Swap: s.swaps.Swap}); err != nil {
 		return err
 	}
 	group, groupCtx := errgroup.WithContext(ctx)

@@ -82,6 +82,7 @@ func (r *training) listen() error {
 			}
 			return p
 		},
+		Games:      func() any { return r.players.stats.Shown.Games() },
 		Stop:       r.process.Stop,
 		Checkpoint: func() { r.saver.asked.Store(true) },
 		Swap:       r.swaps.Swap,

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/watch"
+)
+
+// watchEvery is how often a terminal's page is drawn anew, and a plain one written.
+const (
+	watchEvery      = 500 * time.Millisecond
+	watchPlainEvery = 10 * time.Second
+)
+
+// plainColumns and plainLines are the size of the page where there is no terminal.
+const plainColumns, plainLines = 160, 50
+
+func newWatch() *cobra.Command {
+	var web string
+	server := monitor.ServerOptions{}
+	var tokenFile string
+	c := &cobra.Command{
+		Use:   "watch [RUN]",
+		Short: "Watch a run: boards, progress and strength, in the terminal or in a browser",
+		Long: `Shows a run while it works, or what it left: what it does and what limits it, games under way, the ladder.
+In the terminal the page is drawn anew twice a second; where there is none it is printed every ten seconds. Ctrl-C
+ends it. Nothing of the run is changed, and any number may watch.
+
+With --web ADDRESS it is a page for a browser instead. That has more: finished games move by move, what a net thinks
+of a position, curves of the training. chessbrain train and run have the flag, too.`,
+		Example: "  chessbrain watch runs/a\n  chessbrain watch runs/a --web 127.0.0.1:8080",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: stoppable(func(c *cobra.Command, args []string) error {
+			dir, _, err := setup.OpenDir(runArg(args))
+			if err != nil {
+				return usageError{err}
+			}
+			players, err := playDevice(c, "cpu", autoName)
+			if err != nil {
+				return err
+			}
+			source := watch.New(watch.Options{Dir: dir, Players: players, Version: version()})
+			if web == "" {
+				return errors.Join(watchText(c.Context(), c.OutOrStdout(), source), source.Close())
+			}
+			if server.Token, err = readToken(tokenFile); err != nil {
+				return usagef("--metrics-token-file: %w", err)
+			}
+			server.Addr = web
+			address, end, err := serveWeb(source, server)
+			if err != nil {
+				return usagef("--web: %w", err)
+			}
+			fmt.Fprintf(c.OutOrStdout(), "%s shows %s; Ctrl-C ends it\n", address, dir.Root)
+			<-c.Context().Done()
+			return end()
+		}),
+	}
+	f := c.Flags()
+	f.StringVar(&web, "web", "", "address of a page for browsers, such as 127.0.0.1:8080")
+	f.BoolVar(&server.Public, "metrics-public", false, "allow an address that other machines can reach; it also needs a token file")
+	f.StringVar(&tokenFile, "metrics-token-file", "", "file whose first line a browser must have as ?token=...")
+	return c
+}
+
+// serveWeb opens the page of a source, which it closes with the page, and returns its
+// address.
+func serveWeb(source *watch.Source, o monitor.ServerOptions) (address string, end func() error, err error) {
+	page, err := watch.Handler(source)
+	if err != nil {
+		return "", nil, err
+	}
+	server, err := monitor.Serve(o, page)
+	if err != nil {
+		return "", nil, err
+	}
+	address = "http://" + server.Addr.String() + "/"
+	if o.Token != "" {
+		address += "?token=..."
+	}
+	return address, func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond) // those who watch do not end by themselves
+		defer cancel()
+		if err := server.Close(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			return errors.Join(err, source.Close())
+		}
+		return source.Close()
+	}, nil
+}
+
+// readToken returns the first line of a file, "" of none.
+func readToken(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	token, _, _ := strings.Cut(string(data), "\n")
+	if token = strings.TrimSpace(token); token == "" {
+		return "", fmt.Errorf("%s: the first line is empty", path)
+	}
+	return token, nil
+}
+
+// watchText shows a source on a terminal until ctx ends, or writes it from time to time
+// where out is none.
+func watchText(ctx context.Context, out io.Writer, source *watch.Source) error {
+	file, ok := out.(*os.File)
+	if !ok || !monitor.IsTerminal(file) {
+		for {
+			if _, err := fmt.Fprintf(out, "%s\n\n", source.Text(plainColumns, plainLines)); err != nil {
+				return err
+			}
+			if run.Sleep(ctx, watchPlainEvery) != nil {
+				return nil
+			}
+		}
+	}
+	const begin, end = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l" // another screen, no cursor; and back
+	if _, err := io.WriteString(out, begin); err != nil {
+		return err
+	}
+	for {
+		text := strings.ReplaceAll(source.Text(monitor.TerminalSize(file)), "\n", "\x1b[K\n")
+		if _, err := fmt.Fprintf(out, "\x1b[H%s\x1b[K\x1b[J", text); err != nil || run.Sleep(ctx, watchEvery) != nil {
+			_, endErr := io.WriteString(out, end)
+			return errors.Join(err, endErr)
+		}
+	}
+}

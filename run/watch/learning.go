@@ -1,0 +1,191 @@
+package watch
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"regexp"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/monitor"
+)
+
+// curvePoints is the number of points from which on a curve is thinned to half of them.
+const curvePoints = 800
+
+// Learning is what the metrics of a run say of its training.
+type Learning struct {
+	Curves map[string][][2]float64 `json:"curves"` // by tag of monitor.Scalars: [x, y]
+	Ends   map[string]int64        `json:"ends"`   // games by end reason
+	Run    *monitor.Run            `json:"run,omitempty"`
+	Alarms []*monitor.Alarm        `json:"alarms"` // the newest first
+	Read   float64                 `json:"read"`   // share of the file that was read, [0,1]
+}
+
+// maxAlarms that are shown.
+const maxAlarms = 20
+
+const (
+	maxLine   = 1 << 20  // bytes of an event
+	manyBytes = 16 << 20 // from which on not every step and game is read
+)
+
+// often is how a line of the events begins of which there is one a step or a game.
+var often = regexp.MustCompile(`^\{"v":\d+,"type":"(step|episode)"`)
+
+// follower reads a metrics.jsonl as it grows. Zeroed but for the path it starts afresh.
+type follower struct {
+	path   string
+	offset int64
+	lines  int64
+	stride int64 // of the lines of steps and games one in so many is taken; 0 = nothing was read yet
+	curves map[string]*curve
+	ends   map[string]int64
+	run    *monitor.Run
+	alarms []*monitor.Alarm
+}
+
+// curve holds means over groups of neighbouring points.
+type curve struct {
+	points   [][2]float64 // of whole groups
+	group    int          // points in one
+	sum      [2]float64   // of the group that is being filled
+	unfinish int
+}
+
+// add appends a point.
+func (c *curve) add(x, y float64) {
+	c.sum[0], c.sum[1] = c.sum[0]+x, c.sum[1]+y
+	if c.unfinish++; c.unfinish < c.group {
+		return
+	}
+	n := float64(c.unfinish)
+	c.points = append(c.points, [2]float64{c.sum[0] / n, c.sum[1] / n})
+	c.sum, c.unfinish = [2]float64{}, 0
+	if len(c.points) < curvePoints {
+		return
+	}
+	for i := range curvePoints / 2 {
+		a, b := c.points[2*i], c.points[2*i+1]
+		c.points[i] = [2]float64{(a[0] + b[0]) / 2, (a[1] + b[1]) / 2}
+	}
+	c.points = c.points[:curvePoints/2]
+	c.group *= 2
+}
+
+// all returns the points, the group that is being filled as the last.
+func (c *curve) all() [][2]float64 {
+	points := append([][2]float64(nil), c.points...)
+	if n := float64(c.unfinish); n > 0 {
+		points = append(points, [2]float64{c.sum[0] / n, c.sum[1] / n})
+	}
+	return points
+}
+
+// readFor is how long one look reads a long file: a reader sees the beginning meanwhile.
+const readFor = time.Second
+
+// read goes on where the last call ended, for about readFor.
+func (f *follower) read() (*Learning, error) {
+	file, err := os.Open(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		*f = follower{path: f.path}
+		return f.learning(1), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open metrics: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("open metrics: %w", err)
+	}
+	if info.Size() < f.offset { // cut back to a checkpoint
+		*f = follower{path: f.path}
+	}
+	if f.curves == nil {
+		f.curves, f.ends = map[string]*curve{}, map[string]int64{}
+	}
+	in := bufio.NewReaderSize(io.NewSectionReader(file, f.offset, info.Size()-f.offset), maxLine)
+	if f.stride == 0 {
+		f.stride = 1 + (info.Size()-f.offset)/manyBytes
+	}
+	for began := time.Now(); time.Since(began) < readFor; {
+		line, err := in.ReadSlice('\n')
+		if errors.Is(err, io.EOF) { // what is left of it is still being written
+			f.stride = 1
+			return f.learning(1), nil
+		}
+		if err == nil {
+			err = f.take(line)
+		}
+		if err != nil {
+			err = fmt.Errorf("read metrics: %s, byte %d: %w", f.path, f.offset, err)
+			*f = follower{path: f.path} // it may have been cut back and have grown again
+			return nil, err
+		}
+		f.offset += int64(len(line))
+	}
+	return f.learning(float64(f.offset) / float64(max(info.Size(), 1))), nil
+}
+
+// take adds the event of a line. Where there is much to catch up with, steps and games are
+// taken one of so many: the curves are thinned anyway.
+func (f *follower) take(line []byte) error {
+	if f.lines++; f.lines%f.stride != 0 && often.Match(line) {
+		return nil
+	}
+	e, err := monitor.Decode(line)
+	if errors.Is(err, monitor.ErrUnknownType) {
+		return nil // of a newer program
+	}
+	if err == nil {
+		f.add(e)
+	}
+	return err
+}
+
+func (f *follower) learning(read float64) *Learning {
+	l := &Learning{Curves: map[string][][2]float64{}, Ends: f.ends, Run: f.run, Alarms: []*monitor.Alarm{}, Read: read}
+	for tag, c := range f.curves {
+		l.Curves[tag] = c.all()
+	}
+	for i := len(f.alarms) - 1; i >= 0 && len(l.Alarms) < maxAlarms; i-- {
+		l.Alarms = append(l.Alarms, f.alarms[i])
+	}
+	return l
+}
+
+func (f *follower) add(e monitor.Event) {
+	x, scalars := monitor.Scalars(e)
+	for _, s := range scalars {
+		if math.IsNaN(s.Value) || math.IsInf(s.Value, 0) {
+			continue
+		}
+		c := f.curves[s.Tag]
+		if c == nil {
+			c = &curve{group: 1}
+			f.curves[s.Tag] = c
+		}
+		c.add(float64(x), s.Value)
+	}
+	switch e := e.(type) {
+	case *monitor.Run:
+		f.run = e
+	case *monitor.Episode:
+		f.ends = e.Ends
+	case *monitor.Alarm:
+		if f.alarms = append(f.alarms, e); len(f.alarms) > 2*maxAlarms {
+			f.alarms = append(f.alarms[:0], f.alarms[maxAlarms:]...)
+		}
+	}
+}
+
+// Learning returns what is known up to now.
+func (s *Source) Learning() (*Learning, error) {
+	return s.curves.get(curvesAge, s.learning.read)
+}

@@ -1,0 +1,398 @@
+package watch
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/testing/runtest"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/train"
+)
+
+// finished trains a tiny run once for all tests.
+var finished = sync.OnceValues(func() (string, error) {
+	root, err := os.MkdirTemp("", "chessbrain-watch-")
+	if err != nil {
+		return "", err
+	}
+	e, err := runtest.ResolveText(filepath.Join(root, "run"), "--metrics-dir="+filepath.Join(root, "metrics"))
+	if err != nil {
+		return "", err
+	}
+	_, err = train.Train(context.Background(), train.Options{Training: setup.TrainingOf(e), Command: "test", Version: "test", Log: slog.New(slog.DiscardHandler)})
+	return root, err
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if root, err := finished(); err == nil {
+		os.RemoveAll(root)
+	}
+	os.Exit(code)
+}
+
+// open returns the source of the finished run.
+func open(t *testing.T) *Source {
+	t.Helper()
+	root, err := finished()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, _, err := setup.OpenDir(filepath.Join(root, "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := config.Resolve(config.Input{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Options{Dir: dir, Players: e.Config, Version: "test"})
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// serve serves a source.
+func serve(t *testing.T, s *Source) string {
+	t.Helper()
+	h, err := Handler(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// ask gets a path and decodes the answer into v.
+func ask(t *testing.T, address string, v any) int {
+	t.Helper()
+	r, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = json.Unmarshal(text, v)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v: %.200s", address, err, text)
+	}
+	return r.StatusCode
+}
+
+// TestAnswers asks for all that the page draws of a finished run.
+func TestAnswers(t *testing.T) {
+	address := serve(t, open(t))
+	var games []brief
+	if code := ask(t, address+"/api/games", &games); code != 200 || len(games) != 8 {
+		t.Fatalf("%d: %d games", code, len(games))
+	}
+	var game Finished
+	if code := ask(t, address+"/api/game?id="+games[0].ID, &game); code != 200 || game.Game != games[0].Game || len(game.Moves) != games[0].Plies || game.Result == "*" || game.FEN != games[0].FEN {
+		t.Errorf("%d: %+v, listed %+v", code, game, games[0])
+	}
+	var learning Learning
+	if code := ask(t, address+"/api/learning", &learning); code != 200 || len(learning.Curves["train/policy_loss"]) == 0 || learning.Read != 1 || learning.Run == nil || len(learning.Ends) == 0 {
+		t.Errorf("%d: %+v", code, learning)
+	}
+	var status struct {
+		Root string
+		Rows struct{ Steps int64 }
+	}
+	if code := ask(t, address+"/api/status", &status); code != 200 || status.Rows.Steps == 0 {
+		t.Errorf("%d: %+v", code, status)
+	}
+	var nets []string
+	if code := ask(t, address+"/api/nets", &nets); code != 200 || len(nets) == 0 {
+		t.Errorf("%d: nets %q", code, nets)
+	}
+	for _, c := range []struct {
+		path, want string
+		code       int
+	}{
+		{"/api/game?id=none", "not among the newest", 400},
+		{"/api/playing?game=1&process=x", "game 1 is over", 400},
+		{"/api/playing?game=x", "want a number", 400},
+		{"/api/think?visits=x", "visits: want a number", 400},
+		{"/api/think?visits=0&position=startpos", "want 1 to 20000", 400},
+		{"/api/think?visits=10&position=" + url.QueryEscape("fen nonsense"), "", 400},
+		{"/api/think?visits=10&position=startpos&net=../../etc/passwd", "has no net", 400},
+	} {
+		var said map[string]string
+		if code := ask(t, address+c.path, &said); code != c.code || !strings.Contains(said["error"], c.want) || said["error"] == "" {
+			t.Errorf("%s: %d %q", c.path, code, said)
+		}
+	}
+}
+
+// TestThink holds what a search says against the rules, the net, and itself.
+func TestThink(t *testing.T) {
+	s := open(t)
+	for _, visits := range []int{1, 50} {
+		found, err := s.Think(t.Context(), Question{Position: "startpos moves e2e4", Visits: visits})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, p, target := uint32(1), float32(0), float32(0)
+		for _, m := range found.Moves {
+			n, p, target = n+m.N, p+m.P, target+m.Target
+			if m.N == 0 != (m.Q == nil) {
+				t.Errorf("%+v", m)
+			}
+		}
+		if len(found.Moves) != 20 || n != found.Visits || int(n) < visits || p < 0.999 || p > 1.001 || visits > 1 && (target < 0.999 || target > 1.001) || len(found.Line) == 0 {
+			t.Errorf("%d visits: %+v, sums %d %v %v", visits, found, n, p, target)
+		}
+	}
+	over, err := s.Think(t.Context(), Question{Position: "fen 7k/5KQ1/8/8/8/8/8/8 b - - 0 1", Visits: 5})
+	if err != nil || over.Over != chess.Checkmate.String() || len(over.Moves) != 0 {
+		t.Errorf("%+v, %v", over, err)
+	}
+}
+
+// TestLive follows the events: games, and the status that goes with them.
+func TestLive(t *testing.T) {
+	address := serve(t, open(t))
+	r, err := http.Get(address + "/api/live")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	seen := map[string]bool{}
+	for lines := bufio.NewScanner(r.Body); lines.Scan() && !(seen["games"] && seen["status"]); {
+		if name, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+			seen[name] = true
+		}
+	}
+	if !seen["games"] || !seen["status"] || seen["trouble"] {
+		t.Errorf("events %v", seen)
+	}
+}
+
+// TestPage reads the page without scripts, and what a browser is told about it.
+func TestPage(t *testing.T) {
+	address := serve(t, open(t))
+	get := func(path, site string) (*http.Response, string) {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if site != "" {
+			request.Header.Set("Sec-Fetch-Site", site)
+		}
+		r, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r, string(text)
+	}
+	r, text := get("/", "")
+	if !strings.Contains(text, "none: nobody works on this run now") || !strings.Contains(r.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+		t.Errorf("%v\n%s", r.Header, text)
+	}
+	size := len(text)
+	entries, err := page.ReadDir("page")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() == "index.html" {
+			continue
+		}
+		r, text := get("/page/"+e.Name(), "")
+		if r.StatusCode != 200 || !strings.Contains(r.Header.Get("Content-Type"), map[string]string{".js": "javascript", ".css": "css", ".svg": "svg"}[filepath.Ext(e.Name())]) {
+			t.Errorf("%s: %d %v", e.Name(), r.StatusCode, r.Header)
+		}
+		size += len(text)
+	}
+	if size > 150<<10 {
+		t.Errorf("the page is %d bytes", size)
+	}
+	if r, _ := get("/api/status", "cross-site"); r.StatusCode != http.StatusForbidden {
+		t.Errorf("another site got %d", r.StatusCode)
+	}
+}
+
+// TestText draws the page of a terminal in three sizes.
+func TestText(t *testing.T) {
+	s := open(t)
+	for _, size := range [][2]int{{80, 24}, {200, 50}, {40, 12}} {
+		text := s.Text(size[0], size[1])
+		lines := strings.Split(text, "\n")
+		if len(lines) > size[1] || !strings.HasPrefix(text, "run ") {
+			t.Errorf("%v: %d lines\n%s", size, len(lines), text)
+		}
+		for _, line := range lines {
+			if utf8.RuneCountInString(line) > size[0] {
+				t.Errorf("%v: %d columns: %s", size, utf8.RuneCountInString(line), line)
+			}
+		}
+	}
+	if text := s.Text(39, 10); !strings.Contains(text, "40x12") {
+		t.Error(text)
+	}
+}
+
+// TestBoards draws boards of games under way, beside each other as far as they fit.
+func TestBoards(t *testing.T) {
+	s := open(t)
+	games, err := s.Finished(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		s.playing.value = append(s.playing.value, games[0].View)
+	}
+	s.playing.at = s.playing.at.AddDate(3000, 0, 0)
+	for columns, boards := range map[int]int{45: 2, 80: 3} {
+		if n := strings.Count(s.Text(columns, 24), games[0].Result+" "+fmt.Sprintf("%.10s", games[0].End)); n != boards {
+			t.Errorf("%d columns: %d boards\n%s", columns, n, s.Text(columns, 24))
+		}
+	}
+}
+
+// TestFollower reads metrics that grow, that end in half a line, that are cut back, and that
+// are damaged; curves keep their ends and their means.
+func TestFollower(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "metrics.jsonl")
+	f := &follower{path: path}
+	if l, err := f.read(); err != nil || len(l.Curves) != 0 {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	var text bytes.Buffer
+	step := func(n int64) {
+		e := &monitor.Step{Step: n, LR: monitor.Number(n)}
+		e.V, e.Type, e.Seq = monitor.SchemaVersion, "step", uint64(n)
+		line, err := monitor.AppendJSON(nil, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.Write(line)
+	}
+	write := func(data []byte) {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rates := func() [][2]float64 {
+		t.Helper()
+		l, err := f.read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.Curves["train/lr"]
+	}
+	for n := range int64(3) {
+		step(n + 1)
+	}
+	write(text.Bytes()[:text.Len()-5])
+	if got := rates(); len(got) != 2 || got[1] != [2]float64{2, 2} {
+		t.Errorf("half a line: %v", got)
+	}
+	for n := int64(4); n <= 2*curvePoints+1; n++ {
+		step(n)
+	}
+	write(text.Bytes())
+	got := rates()
+	var sum float64
+	for _, p := range got[:len(got)-1] {
+		sum += p[1]
+	}
+	if len(got) >= curvePoints || got[len(got)-1] != [2]float64{2*curvePoints + 1, 2*curvePoints + 1} || sum/float64(len(got)-1) != (2*curvePoints+1)/2. {
+		t.Errorf("%d points, the last %v, mean %v", len(got), got[len(got)-1], sum/float64(len(got)-1))
+	}
+	text.Reset()
+	step(1)
+	write(text.Bytes())
+	if got := rates(); len(got) != 1 {
+		t.Errorf("cut back: %v", got)
+	}
+	write(append(text.Bytes(), "nonsense\n"...))
+	if _, err := f.read(); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("damage: %v", err)
+	}
+}
+
+// TestBegins watches a run that is about to begin: it says so, and goes on when it has.
+func TestBegins(t *testing.T) {
+	s := New(Options{Dir: run.NewDir(filepath.Join(t.TempDir(), "run"), "main", "job", "", "")})
+	if _, err := s.Status(); err == nil {
+		t.Error("no error without a run")
+	}
+	if games, err := s.Playing(); err != nil || len(games) != 0 {
+		t.Errorf("%v, %v", games, err)
+	}
+	if text := s.Text(80, 24); !strings.Contains(text, "run") {
+		t.Error(text)
+	}
+}
+
+// TestCrowd has two hundred readers, some of whom take nothing: each gets the first event,
+// and when they go nothing of them is left.
+func TestCrowd(t *testing.T) {
+	address := serve(t, open(t)) // whose end waits for all answers
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	const readers = 200
+	got := make(chan error, readers)
+	var wait sync.WaitGroup
+	for i := range readers {
+		wait.Go(func() {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/api/live", nil)
+			if err != nil {
+				got <- err
+				return
+			}
+			r, err := http.DefaultClient.Do(request)
+			if err != nil {
+				got <- err
+				return
+			}
+			defer r.Body.Close()
+			if i%10 != 0 {
+				var line string
+				if line, err = bufio.NewReader(r.Body).ReadString('\n'); err == nil && line != "event: games\n" {
+					err = fmt.Errorf("first line %q", line)
+				}
+			}
+			got <- err
+			<-ctx.Done()
+		})
+	}
+	for range readers {
+		if err := <-got; err != nil {
+			t.Error(err)
+		}
+	}
+	leave()
+	wait.Wait()
+}
