@@ -1,6 +1,7 @@
 package record
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -11,10 +12,10 @@ type View struct {
 	Process string       `json:"process,omitempty"` // that plays it, for whoever gathers those of several
 	Game    uint64       `json:"game"`              // its ordinal
 	Net     string       `json:"net"`
-	Start   string       `json:"start"` // FEN
-	FEN     string       `json:"fen"`   // after the moves
-	Moves   []string     `json:"moves"` // UCI
-	SAN     []string     `json:"san"`   // the same
+	Start   string       `json:"start"`         // FEN
+	FEN     string       `json:"fen"`           // after the moves
+	Moves   []string     `json:"moves"`         // UCI
+	SAN     []string     `json:"san,omitempty"` // the same, once Spell was called
 	Values  []*WhiteView `json:"values"`
 	Result  string       `json:"result"` // as in PGN, * = under way
 	End     string       `json:"end,omitempty"`
@@ -34,8 +35,7 @@ func (g *Game) View() (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	v := View{Game: g.Ordinal, Net: g.NetID, Start: board.FEN(), Moves: make([]string, len(g.Plies)), SAN: make([]string, len(g.Plies)),
-		Values: make([]*WhiteView, len(g.Plies)), Result: "*"}
+	v := View{Game: g.Ordinal, Net: g.NetID, Start: board.FEN(), Moves: make([]string, len(g.Plies)), Values: make([]*WhiteView, len(g.Plies)), Result: "*"}
 	if g.End != EndUnknown {
 		v.End = g.End.String()
 	}
@@ -43,7 +43,7 @@ func (g *Game) View() (View, error) {
 		v.Result = [...]string{"0-1", "1/2-1/2", "1-0"}[g.WhiteResult+1]
 	}
 	for i, p := range g.Plies {
-		v.Moves[i], v.SAN[i] = board.UCI(p.Move, g.Flags&Chess960 != 0), board.SAN(p.Move)
+		v.Moves[i] = board.UCI(p.Move, g.Flags&Chess960 != 0)
 		if q := p.Root; !math.IsNaN(float64(q.Q)) && !math.IsNaN(float64(q.D)) {
 			win, draw, loss := q.WDL()
 			if board.SideToMove() == chess.Black {
@@ -55,4 +55,23 @@ func (g *Game) View() (View, error) {
 	}
 	v.FEN = board.FEN()
 	return v, nil
+}
+
+// Spell writes the moves in SAN, too. That costs more than all the rest, and is left to
+// whoever watches.
+func (v *View) Spell() error {
+	board, err := chess.ParseFEN(v.Start)
+	if err != nil {
+		return fmt.Errorf("game %d: %w", v.Game, err)
+	}
+	v.SAN = make([]string, len(v.Moves))
+	for i, uci := range v.Moves {
+		m, err := board.ParseUCI(uci)
+		if err != nil {
+			return fmt.Errorf("game %d, ply %d: %w", v.Game, i, err)
+		}
+		v.SAN[i] = board.SAN(m)
+		board.Make(m)
+	}
+	return nil
 }

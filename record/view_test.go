@@ -1,6 +1,7 @@
 package record
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,11 +31,17 @@ func TestView(t *testing.T) {
 		g.Plies = append(g.Plies, p)
 		b.Make(m)
 	}
-	want := View{Game: 7, Net: "net", Start: start, FEN: b.FEN(), Moves: []string{"e8d7", "e2e4", "d7c6"}, SAN: []string{"Kd7", "e4", "Kc6"},
+	want := View{Game: 7, Net: "net", Start: start, FEN: b.FEN(), Moves: []string{"e8d7", "e2e4", "d7c6"},
 		Values: []*WhiteView{{0.125, 0.5, 0.375}, nil, {0.125, 0.5, 0.375}}, Result: "*"}
 	got, err := g.View()
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("under way: %v\n%s", err, diff)
+	}
+	if err := got.Spell(); err != nil || !slices.Equal(got.SAN, []string{"Kd7", "e4", "Kc6"}) {
+		t.Errorf("spelt: %q, %v", got.SAN, err)
+	}
+	if err := (&View{Start: start, Moves: []string{"e2e4"}}).Spell(); err == nil {
+		t.Error("a move that is not legal was spelt")
 	}
 	g.End, g.WhiteResult = EndResign, 1
 	if got, err := g.View(); err != nil || got.Result != "1-0" || got.End != EndResign.String() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/internal/monitor/report"
 	"github.com/chessbrain/chessbrain/plugins/export"
@@ -25,6 +27,7 @@ import (
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/tools"
 	"github.com/chessbrain/chessbrain/run/verify"
+	"github.com/chessbrain/chessbrain/run/watch"
 )
 
 func newStatus() *cobra.Command {
@@ -55,10 +58,13 @@ most, and which flag changes it.`,
 
 func newReport() *cobra.Command {
 	var output string
+	var html bool
 	c := &cobra.Command{
 		Use:   "report [RUN]",
 		Short: "Plot a run's losses and games (SVG) and sum it up",
-		Args:  cobra.MaximumNArgs(1),
+		Long: `Plots a run's losses and games from its metrics and sums it up. With --html it also writes report.html: the pages of
+chessbrain watch in one file that needs nothing else, with the curves and the newest games.`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			dir, _, err := setup.OpenDir(runArg(args))
 			if err != nil {
@@ -68,6 +74,11 @@ func newReport() *cobra.Command {
 				output = filepath.Join(dir.Root, reportDir)
 			}
 			data, files, err := plot(dir, output)
+			if err == nil && html {
+				var path string
+				path, err = savePage(c.Context(), dir, output)
+				files = append(files, path)
+			}
 			if err != nil {
 				return pathError(err)
 			}
@@ -76,7 +87,18 @@ func newReport() *cobra.Command {
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "directory for the plots (default: report in the run directory)")
+	c.Flags().BoolVar(&html, "html", false, "write a page for browsers, too")
 	return c
+}
+
+// savePage writes the page of a run into a directory and returns its path.
+func savePage(ctx context.Context, dir run.Dir, output string) (string, error) {
+	var text bytes.Buffer
+	if err := watch.New(watch.Options{Dir: dir, Version: version()}).Save(ctx, &text); err != nil {
+		return "", err
+	}
+	path := filepath.Join(output, "report.html")
+	return path, fsx.WriteFile(fsx.OS, path, text.Bytes())
 }
 
 // reportDir is where the plots of a run lie in it.

@@ -4,6 +4,7 @@ package watch
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -249,6 +250,30 @@ func TestBrowser(t *testing.T) {
 			t.Errorf("game %d: the page ends elsewhere than %s (%v)", g.Game, g.FEN, got)
 		}
 	}
+	// The page saved whole, from a file.
+	saved := filepath.Join(t.TempDir(), "report.html")
+	var text bytes.Buffer
+	if err := s.Save(t.Context(), &text); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(saved, text.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.address = "file://" + saved
+	for name, done := range painted {
+		switch name {
+		case "games":
+			done = "document.querySelectorAll('tbody tr').length == 8"
+		case "search":
+			continue
+		}
+		b.call("Page.navigate", map[string]any{"url": fmt.Sprintf("%s?%s#%s", b.address, name, name)})
+		b.until(done)
+	}
+	b.call("Page.navigate", map[string]any{"url": b.address + "?game#games"})
+	b.until("document.querySelectorAll('tbody tr').length == 8")
+	b.eval("document.querySelector('tbody tr').click()")
+	b.until("document.querySelectorAll('.viewer .moves button').length > 0")
 	if slices.Sort(b.trouble); len(b.trouble) > 0 {
 		t.Errorf("in the browser:\n%s", strings.Join(slices.Compact(b.trouble), "\n"))
 	}

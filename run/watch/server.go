@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"io/fs"
 	"net/http"
 	"strconv"
@@ -21,6 +22,8 @@ import (
 //go:embed page
 var page embed.FS
 
+var index = template.Must(template.ParseFS(page, "page/index.html"))
+
 // policy of the page: all that it needs comes from here.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -33,16 +36,12 @@ const (
 // Handler answers a browser: the page at /, and what it draws as JSON below /api/. Nothing
 // that it answers changes the run.
 func Handler(s *Source) (http.Handler, error) {
-	index, err := template.ParseFS(page, "page/index.html")
-	if err != nil {
-		return nil, fmt.Errorf("the page: %w", err)
-	}
 	files, err := fs.Sub(page, "page")
 	if err != nil {
 		return nil, fmt.Errorf("the page: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", s.index(index))
+	mux.HandleFunc("GET /{$}", s.index)
 	mux.Handle("GET /page/", http.StripPrefix("/page", http.FileServerFS(files)))
 	mux.HandleFunc("GET /api/status", answer(func(*http.Request) (any, error) { return s.Status() }))
 	mux.HandleFunc("GET /api/learning", answer(func(*http.Request) (any, error) { return s.Learning() }))
@@ -72,20 +71,25 @@ func guarded(next http.Handler) http.Handler {
 	})
 }
 
-// index is the page, with the status as text for a browser that runs no scripts.
-func (s *Source) index(t *template.Template) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		var text bytes.Buffer
-		status, err := s.Status()
-		if err == nil {
-			err = status.Write(&text)
-		}
-		if err != nil {
-			text.WriteString(err.Error())
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_ = t.Execute(w, map[string]string{"Run": s.opt.Dir.Root, "Version": s.opt.Version, "Status": text.String()}) // the reader is gone
+// index is the page.
+func (s *Source) index(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_ = s.writeIndex(w, map[string]any{}) // the reader is gone
+}
+
+// writeIndex writes the page, with the status as text for a browser that runs no scripts.
+// more has the parts of a page that is saved whole.
+func (s *Source) writeIndex(out io.Writer, more map[string]any) error {
+	var text bytes.Buffer
+	status, err := s.Status()
+	if err == nil {
+		err = status.Write(&text)
 	}
+	if err != nil {
+		text.WriteString(err.Error())
+	}
+	more["Run"], more["Version"], more["Status"] = s.opt.Dir.Root, s.opt.Version, text.String()
+	return index.Execute(out, more)
 }
 
 // answer makes a handler of a question.

@@ -90,7 +90,13 @@ func (s *Source) Status() (*cycle.Status, error) {
 
 // Playing returns games under way.
 func (s *Source) Playing() ([]record.View, error) {
-	return s.playing.get(playingAge, func() ([]record.View, error) { return cycle.Games(context.Background(), s.opt.Dir.Root) })
+	return s.playing.get(playingAge, func() ([]record.View, error) {
+		games, err := cycle.Games(context.Background(), s.opt.Dir.Root)
+		for i := range games {
+			err = errors.Join(err, games[i].Spell())
+		}
+		return games, err
+	})
 }
 
 // Finished is a game that has ended.
@@ -119,6 +125,9 @@ func (s *Source) Finished(ctx context.Context) ([]Finished, error) {
 		newest := make([]Finished, len(games))
 		for i, g := range games {
 			view, err := g.View()
+			if err == nil {
+				err = view.Spell()
+			}
 			if err != nil {
 				return nil, err
 			}

@@ -1,7 +1,7 @@
 // Games: boards of games under way, the newest finished ones, and one of them move by move.
 import { Position, bar, draw } from "./board.js";
 import { chart } from "./chart.js";
-import { el, get } from "./dom.js";
+import { el, get, saved } from "./dom.js";
 
 export function games(main, id) {
   const boards = el("div", { class: "boards" });
@@ -22,7 +22,7 @@ export function games(main, id) {
     } catch (e) {
       list.replaceChildren(el("p", { class: "bad" }, e.message));
     }
-    timer = setTimeout(refresh, 5000);
+    if (!saved) timer = setTimeout(refresh, 5000);
   }
 
   function drawList() {
@@ -52,7 +52,7 @@ export function games(main, id) {
       stop?.();
     },
     games(g) {
-      if (!g.length && !slots.size) boards.replaceChildren(el("p", { class: "note" }, "No game is under way, or the players were asked a moment ago."));
+      if (!g.length && !slots.size) boards.replaceChildren(el("p", { class: "note" }, saved ? "This page was saved." : "No game is under way, or the players were asked a moment ago."));
       if (g.length && !slots.size) boards.replaceChildren();
       g.forEach((game, i) => {
         let slot = slots.get(i);
@@ -95,7 +95,7 @@ function view(box, game, again) {
   const go = (n) => { at = Math.max(0, Math.min(game.moves.length, n)); redraw(); };
   const button = (text, name, f) => el("button", { class: "do", type: "button", "aria-label": name, title: name, onclick: f }, text);
   const pgn = button("PGN", "Save the game as PGN", () => save(`game-${game.game}.pgn`, pgnOf(game)));
-  const ask = el("a", null, "search this position");
+  const ask = el("a", { hidden: Boolean(saved) }, "search this position");
   box.replaceChildren(head, el("div", { class: "viewer" },
     el("div", { tabindex: 0, onkeydown: keys }, board, el("div", { class: "controls" },
       button("«", "First position", () => go(0)), button("‹", "Move back", () => go(at - 1)), button("›", "Move on", () => go(at + 1)), button("»", "Last position", () => go(game.moves.length)), pgn, ask)),

@@ -1,6 +1,6 @@
 // Learning: losses, entropies, rates and games over the course of the run, from its metrics.
 import { chart } from "./chart.js";
-import { card, el, get, table, ago } from "./dom.js";
+import { card, el, get, saved, table, ago } from "./dom.js";
 
 export function learning(main) {
   const head = el("p", { class: "note" }, "Reading the metrics ..."), grid = el("div", { class: "grid" });
@@ -11,7 +11,7 @@ export function learning(main) {
       const l = await get("/api/learning");
       head.textContent = l.read < 1 ? `${Math.round(100 * l.read)} % of the metrics are read` : describe(l.run);
       grid.replaceChildren(...cards(l));
-      timer = setTimeout(refresh, l.read < 1 ? 1500 : 5000);
+      if (!saved) timer = setTimeout(refresh, l.read < 1 ? 1500 : 5000);
     } catch (e) {
       head.replaceChildren(el("span", { class: "bad" }, e.message));
       timer = setTimeout(refresh, 5000);

@@ -1,6 +1,6 @@
 // The page of a run: it takes what the program sends and hands it to the page in view.
 import { sprite } from "./board.js";
-import { el } from "./dom.js";
+import { el, saved } from "./dom.js";
 import { overview } from "./overview.js";
 import { games } from "./games.js";
 import { search } from "./search.js";
@@ -32,7 +32,16 @@ function said(state, text) {
   connection.textContent = text;
 }
 
+// listen follows the program; of a saved page it shows what was known then.
 function listen() {
+  if (saved) {
+    seen.status = saved["/api/status"];
+    seen.games = [];
+    said("", `saved ${new Date(seen.status.now).toLocaleString()}`);
+    document.querySelector('nav a[href="#search"]').remove();
+    show();
+    return;
+  }
   const events = new EventSource("/api/live");
   for (const kind of Object.keys(seen)) {
     events.addEventListener(kind, (e) => {

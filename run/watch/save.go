@@ -1,0 +1,85 @@
+package watch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// savedGames is the number of the newest games that a saved page has whole.
+const savedGames = 50
+
+// modules of the page, each after those that it takes from.
+var modules = []string{"dom", "board", "chart", "overview", "games", "search", "learning", "processes", "main"}
+
+// What ties modules to each other: a browser takes no module from a file on disk.
+var (
+	imports = regexp.MustCompile(`(?m)^import (\{[^}]*\}) from "\./(\w+)\.js";$`)
+	exports = regexp.MustCompile(`(?m)^export (?:async )?(?:function|class|const) (\w+)`)
+)
+
+// script is the whole page's code as one script.
+func script() ([]byte, error) {
+	out := bytes.NewBufferString("const modules = {};\n")
+	for _, name := range modules {
+		code, err := page.ReadFile(path.Join("page", name+".js"))
+		if err != nil {
+			return nil, err
+		}
+		var names []string
+		for _, m := range exports.FindAllSubmatch(code, -1) {
+			names = append(names, string(m[1]))
+		}
+		code = imports.ReplaceAll(code, []byte("const $1 = modules.$2;"))
+		code = bytes.ReplaceAll(code, []byte("\nexport "), []byte("\n"))
+		fmt.Fprintf(out, "modules.%s = (() => {\n%s\nreturn { %s };\n})();\n", name, code, strings.Join(names, ", "))
+	}
+	return out.Bytes(), nil
+}
+
+// Save writes the page as one file that needs nothing else: the state, the curves, the list
+// of the newest games, and some of them with their moves.
+func (s *Source) Save(ctx context.Context, out io.Writer) error {
+	status, err := s.Status()
+	if err != nil {
+		return err
+	}
+	learning, err := s.learning.read()
+	for err == nil && learning.Read < 1 && ctx.Err() == nil {
+		learning, err = s.learning.read()
+	}
+	if err != nil {
+		return err
+	}
+	games, err := s.Finished(ctx)
+	if err != nil {
+		return err
+	}
+	list := make([]brief, len(games))
+	known := map[string]any{"/api/status": status, "/api/learning": learning, "/api/games": list}
+	for i := range games {
+		list[i] = briefOf(games[i].ID, &games[i].View)
+		if i < savedGames {
+			known["/api/game?id="+games[i].ID] = &games[i]
+		}
+	}
+	answers, err := json.Marshal(known)
+	if err != nil {
+		return fmt.Errorf("save the page: %w", err)
+	}
+	code, err := script()
+	if err != nil {
+		return fmt.Errorf("save the page: %w", err)
+	}
+	style, err := page.ReadFile("page/style.css")
+	if err != nil {
+		return fmt.Errorf("save the page: %w", err)
+	}
+	return s.writeIndex(out, map[string]any{"Style": template.CSS(style), "Script": template.JS(code), "Saved": template.JS(answers)})
+}
