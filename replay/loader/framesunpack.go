@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"unsafe"
@@ -95,18 +96,35 @@ func (u *unpacker) policy(policy []float32) {
 	}
 }
 
-// visits reads a policy of visits, twice: their sum comes first.
+// visits reads a policy of visits, twice: their sum comes first. Those below 128, most of
+// them, are read here.
 func (u *unpacker) visits(policy []float32) {
 	from, sum := u.Pos, uint64(0)
+	at := from
 	for range policy {
+		if at < len(u.Data) && u.Data[at] < 0x80 {
+			sum += uint64(u.Data[at])
+			at++
+			continue
+		}
+		u.Pos = at
 		sum += u.Uvarint(math.MaxUint32)
+		at = u.Pos
 	}
 	if sum == 0 {
 		u.Fail("policy without a visit")
 	}
-	u.Pos = from
+	if u.Err != nil {
+		return
+	}
+	u.Pos = at
+	at = from
 	for j := range policy {
-		if n := u.Uvarint(math.MaxUint32); n != 0 {
+		n, size := uint64(u.Data[at]), 1
+		if n >= 0x80 {
+			n, size = binary.Uvarint(u.Data[at:])
+		}
+		if at += size; n != 0 {
 			policy[j] = record.ShareOf(n, sum)
 		}
 	}
