@@ -40,6 +40,9 @@ type message struct {
 // openBrowser starts a browser with an empty page; without one the test is skipped.
 func openBrowser(t *testing.T, address string) *browser {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes long under the race detector")
+	}
 	var program string
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil && program == "" {
@@ -75,7 +78,7 @@ func openBrowser(t *testing.T, address string) *browser {
 	})
 	theirIn.Close()
 	theirOut.Close()
-	from.SetReadDeadline(time.Now().Add(2 * time.Minute)) // a browser that hangs fails the test
+	from.SetReadDeadline(time.Now().Add(5 * time.Minute)) // a browser that hangs fails the test
 	var target struct{ TargetID string }
 	b.into(&target, "Target.createTarget", map[string]any{"url": "about:blank"})
 	var attached struct{ SessionID string }
@@ -164,7 +167,7 @@ func (b *browser) eval(expression string) (value any) {
 // until waits until an expression holds in the page.
 func (b *browser) until(expression string) {
 	b.t.Helper()
-	for range 200 {
+	for range 800 {
 		if b.eval(expression) == true {
 			return
 		}
