@@ -86,6 +86,11 @@ type MovesLeftConfig struct {
 	Threshold float64 // |Q| below which there is no effect
 }
 
+// GumbelVisits is up to how many visits a net that was trained with Gumbel search plays with
+// it: PUCT scored 41.2 % against it with 400, 49.0 % with 800 and 65.5 % with 1 600 visits
+// (docs/SPEEDRUN.md). Targets come from few visits, and from Gumbel search with any.
+const GumbelVisits = 1000
+
 // GumbelConfig describes the search of Danihelka et al. 2022, "Policy
 // improvement by planning with Gumbel": sequential halving at the root among
 // moves drawn by Gumbel-top-k, completed Q values, and below the root visits

@@ -94,6 +94,10 @@ func (m *Player) makeNet(number int, spec string, o *Options) error {
 		t = o.Flags.of(number, o.Margin, search)
 		t[chess.White].Search.Simulations, t[chess.Black].Search.Simulations = 0, 0
 	}
+	if max(t[chess.White].Search.Simulations, t[chess.Black].Search.Simulations) > mcts.GumbelVisits {
+		search.Gumbel.Enabled = false // unless a flag asks for it
+		t = o.Flags.of(number, o.Margin, search)
+	}
 	white, black, limits := &t[chess.White], &t[chess.Black], t[0].limits
 	limits.Nodes, limits.Depth = 0, 0 // of the other player, an engine
 	m.Name, m.NetID, m.Limits = m.net.Name(), m.net.ID(), limits.String()

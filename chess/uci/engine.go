@@ -20,7 +20,7 @@ import (
 type Engine struct {
 	Name   string         // shown to the GUI
 	Net    mcts.Evaluator // the net that plays; used by one goroutine at a time
-	Search mcts.Config    // its Simulations are the nodes of a plain "go"; its Gumbel holds where visits alone end a search
+	Search mcts.Config    // its Simulations are the nodes of a plain "go"; its Gumbel holds where mcts.GumbelVisits or fewer alone end a search
 
 	// Warm makes Net ready, which may take seconds; it is called once, before the first
 	// readyok or search. nil = there is nothing to do.

@@ -77,7 +77,7 @@ func (e *Engine) find(ctx context.Context, s *span, list *chess.MoveList) (move,
 		e.search.DropTree() // what it knows of other moves would count
 	}
 	visits := s.visits(e.settings.nodes)
-	byVisits := visits > 0 && !s.timed() && !s.infinite && !s.ponder && s.depth == 0 && s.mate == 0 && e.settings.multiPV == 1
+	byVisits := visits > 0 && visits <= mcts.GumbelVisits && !s.timed() && !s.infinite && !s.ponder && s.depth == 0 && s.mate == 0 && e.settings.multiPV == 1
 	e.search.BeginWith(rand.New(rand.NewPCG(1, 1)), mcts.Options{Limits: mcts.Limits{Simulations: visits}, Only: only, PUCT: !byVisits})
 	t := &thought{e: e, began: s.began, shown: s.began, reused: e.search.Root().N, before: e.search.Counts(), hits: hits}
 	single := list.N == 1 || len(only) == 1

@@ -302,7 +302,7 @@ func (s *session) serveWeb() (address string, err error) {
 	if err != nil {
 		return "", err
 	}
-	source := watch.New(watch.Options{Dir: dir, Players: c, Version: version()})
+	source := watch.New(watch.Options{Dir: dir, Players: c, Version: version(), Orders: m.GetWebControl()})
 	address, end, err := serveWeb(source, monitor.ServerOptions{Addr: m.GetWeb(), Public: m.GetPublic(), Token: token})
 	if err != nil {
 		return "", s.effective.Errorf("metrics.web", "use 127.0.0.1:PORT, or --metrics-public with --metrics-token-file", "%v", err)

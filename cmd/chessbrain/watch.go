@@ -30,6 +30,7 @@ func newWatch() *cobra.Command {
 	var web string
 	server := monitor.ServerOptions{}
 	var tokenFile string
+	var orders bool
 	c := &cobra.Command{
 		Use:   "watch [RUN]",
 		Short: "Watch a run: boards, progress and strength, in the terminal or in a browser",
@@ -42,6 +43,9 @@ of a position, curves of the training. chessbrain train and run have the flag, t
 		Example: "  chessbrain watch runs/a\n  chessbrain watch runs/a --web 127.0.0.1:8080",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: stoppable(func(c *cobra.Command, args []string) error {
+			if orders && (web == "" || tokenFile == "") {
+				return usagef("--web-control: needs --web and --metrics-token-file: anybody on this machine could stop the run")
+			}
 			dir, _, err := setup.OpenDir(runArg(args))
 			if err != nil {
 				return usageError{err}
@@ -50,7 +54,7 @@ of a position, curves of the training. chessbrain train and run have the flag, t
 			if err != nil {
 				return err
 			}
-			source := watch.New(watch.Options{Dir: dir, Players: players, Version: version()})
+			source := watch.New(watch.Options{Dir: dir, Players: players, Version: version(), Orders: orders})
 			if web == "" {
 				return errors.Join(watchText(c.Context(), c.OutOrStdout(), source), source.Close())
 			}
@@ -69,6 +73,7 @@ of a position, curves of the training. chessbrain train and run have the flag, t
 	}
 	f := c.Flags()
 	f.StringVar(&web, "web", "", "address of a page for browsers, such as 127.0.0.1:8080")
+	f.BoolVar(&orders, "web-control", false, "let the page's readers stop the run, have it saved and swap its stages; it also needs a token file")
 	f.BoolVar(&server.Public, "metrics-public", false, "allow an address that other machines can reach; it also needs a token file")
 	f.StringVar(&tokenFile, "metrics-token-file", "", "file whose first line a browser must have as ?token=...")
 	return c

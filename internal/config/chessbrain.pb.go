@@ -6339,6 +6339,8 @@ type Metrics struct {
 	Addr *string `protobuf:"bytes,3,opt,name=addr" json:"addr,omitempty"`
 	// Address of a page that shows the run in a browser, for example 127.0.0.1:8080; empty = none.
 	Web *string `protobuf:"bytes,7,opt,name=web" json:"web,omitempty"`
+	// Let the page's readers stop the run, have it saved and swap its stages. It also needs a token file.
+	WebControl *bool `protobuf:"varint,8,opt,name=web_control,json=webControl,def=0" json:"web_control,omitempty"`
 	// Allow an address that other machines can reach. It also needs a token file.
 	Public *bool `protobuf:"varint,4,opt,name=public,def=0" json:"public,omitempty"`
 	// File whose first line a reader must send as bearer token; empty = none is asked for.
@@ -6352,6 +6354,7 @@ type Metrics struct {
 // Default values for Metrics fields.
 const (
 	Default_Metrics_Tensorboard = bool(true)
+	Default_Metrics_WebControl  = bool(false)
 	Default_Metrics_Public      = bool(false)
 	Default_Metrics_Every       = int32(1)
 )
@@ -6412,6 +6415,13 @@ func (x *Metrics) GetWeb() string {
 		return *x.Web
 	}
 	return ""
+}
+
+func (x *Metrics) GetWebControl() bool {
+	if x != nil && x.WebControl != nil {
+		return *x.WebControl
+	}
+	return Default_Metrics_WebControl
 }
 
 func (x *Metrics) GetPublic() bool {
@@ -7612,7 +7622,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\n" +
 	"keep_every\x18\x04 \x01(\x05:\x0250B\v\x8a\xb5\x18\a[0,1e6]R\tkeepEvery\x12>\n" +
 	"\x03dir\x18\x05 \x01(\tB,\x92\xb5\x18(\n" +
-	"\x0echeckpoint-dir\x12\x14MODEL_CHECKPOINT_DIR\x18\tR\x03dir\"\xde\x02\n" +
+	"\x0echeckpoint-dir\x12\x14MODEL_CHECKPOINT_DIR\x18\tR\x03dir\"\x9f\x03\n" +
 	"\aMetrics\x12:\n" +
 	"\x03dir\x18\x01 \x01(\tB(\x92\xb5\x18$\n" +
 	"\vmetrics-dir\x12\x13TENSORBOARD_LOG_DIR\x18\x0fR\x03dir\x12&\n" +
@@ -7620,7 +7630,10 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x04addr\x18\x03 \x01(\tB\x18\x92\xb5\x18\x10\n" +
 	"\fmetrics-addr\x18\x0f\x98\xb5\x18\x04R\x04addr\x12!\n" +
 	"\x03web\x18\a \x01(\tB\x0f\x92\xb5\x18\a\n" +
-	"\x03web\x18\x0f\x98\xb5\x18\x04R\x03web\x129\n" +
+	"\x03web\x18\x0f\x98\xb5\x18\x04R\x03web\x12?\n" +
+	"\vweb_control\x18\b \x01(\b:\x05falseB\x17\x92\xb5\x18\x0f\n" +
+	"\vweb-control\x18\x0f\x98\xb5\x18\x04R\n" +
+	"webControl\x129\n" +
 	"\x06public\x18\x04 \x01(\b:\x05falseB\x1a\x92\xb5\x18\x12\n" +
 	"\x0emetrics-public\x18\x0f\x98\xb5\x18\x04R\x06public\x12=\n" +
 	"\n" +

@@ -128,6 +128,9 @@ func (e *Effective) validateNames(complain complainFunc) {
 			complain(path, quote(addr), "use 127.0.0.1, or --metrics-public with --metrics-token-file", "other machines could read it")
 		}
 	}
+	if m.GetWebControl() && m.GetTokenFile() == "" {
+		complain("metrics.web_control", "true", "name a file with --metrics-token-file", "anybody on this machine could stop the run")
+	}
 	if p := filepath.ToSlash(c.GetExport().GetPath()); p == "" || slices.Contains(strings.Split(p, "/"), "..") {
 		complain("export.path", quote(p), "", "must not be empty or hold ..")
 	}

@@ -117,6 +117,21 @@ func Games(ctx context.Context, root string) ([]record.View, error) {
 	return slices.Concat(games...), nil
 }
 
+// Tell gives a command to the process of a role in the run at root and returns its answer.
+func Tell(ctx context.Context, root, role string, m run.Message) (answer run.Message, err error) {
+	owners, err := readOwners(run.Dir{Root: root})
+	if err != nil {
+		return answer, err
+	}
+	for _, p := range owners {
+		if p.Role == role && p.socket != "" {
+			err := run.Send(ctx, p.socket, m, func(a run.Message) error { answer = a; return nil })
+			return answer, err
+		}
+	}
+	return answer, fmt.Errorf("there is no %s at work in %s", role, root)
+}
+
 // holds says whether somebody holds a role whose name has the prefix.
 func (s *Status) holds(prefix string) bool {
 	return slices.ContainsFunc(s.Processes, func(p Process) bool { return strings.HasPrefix(p.Role, prefix) })

@@ -34,7 +34,7 @@ const (
 )
 
 // Handler answers a browser: the page at /, and what it draws as JSON below /api/. Nothing
-// that it answers changes the run.
+// changes the run but orders, where they are allowed: the caller must ask for a token then.
 func Handler(s *Source) (http.Handler, error) {
 	files, err := fs.Sub(page, "page")
 	if err != nil {
@@ -51,6 +51,10 @@ func Handler(s *Source) (http.Handler, error) {
 	mux.HandleFunc("GET /api/nets", answer(func(*http.Request) (any, error) { return s.Nets(), nil }))
 	mux.HandleFunc("GET /api/think", answer(s.thought))
 	mux.HandleFunc("GET /api/live", s.live)
+	mux.HandleFunc("GET /api/orders", answer(func(*http.Request) (any, error) { return s.opt.Orders, nil }))
+	if s.opt.Orders {
+		mux.HandleFunc("POST /api/orders", answer(s.order))
+	}
 	return guarded(mux), nil
 }
 

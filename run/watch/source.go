@@ -34,6 +34,7 @@ type Options struct {
 	Dir     run.Dir
 	Players *config.Config // device and precision of the searches that readers ask for
 	Version string         // of the program
+	Orders  bool           // readers may stop the run, have it saved, and swap its stages
 }
 
 // Source knows a run. It is safe for concurrent use.

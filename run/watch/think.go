@@ -149,7 +149,7 @@ func (t *thinker) think(ctx context.Context, line *chess.History, visits int) (*
 	config.Simulations = visits
 	search := mcts.New(&config, nil)
 	search.Reset(line)
-	search.Begin(rand.New(rand.NewPCG(1, 1)), false)
+	search.BeginWith(rand.New(rand.NewPCG(1, 1)), mcts.Options{PUCT: visits > mcts.GumbelVisits})
 	batch := encoding.NewBatch(1)
 	evaluator, err := t.player.Evaluator(1)
 	if err != nil {

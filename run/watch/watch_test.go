@@ -396,3 +396,71 @@ func TestCrowd(t *testing.T) {
 	leave()
 	wait.Wait()
 }
+
+// TestOrders gives orders to a process of a run: only where they are allowed, only as JSON,
+// and only those that a page may give.
+func TestOrders(t *testing.T) {
+	post := func(address, kind, body string) (int, string) {
+		t.Helper()
+		r, err := http.Post(address+"/api/orders", kind, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.StatusCode, string(text)
+	}
+	const stop = `{"role":"trainer-main","command":"stop"}`
+	if code, _ := post(serve(t, open(t)), "application/json", stop); code != http.StatusMethodNotAllowed {
+		t.Errorf("an order that is not allowed: %d", code)
+	}
+
+	root := filepath.Join(t.TempDir(), "r") // a socket's path is short
+	dir := run.NewDir(root, "main", "job", "", "")
+	p, err := run.Open(t.Context(), dir, run.Trainer("main"), run.Options{Command: "test", Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var told []string
+	note := func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, what)
+	}
+	err = p.Listen(run.Commands{Status: func() any { return nil }, Stop: func() { note("stop") }, Checkpoint: func() { note("checkpoint") },
+		Swap: func(_ context.Context, s run.Swap) error { note(s.Kind + " " + s.Stages[0].Name); return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	allowed := open(t)
+	allowed.opt.Dir, allowed.opt.Orders = dir, true
+	address := serve(t, allowed)
+	for _, c := range []struct {
+		kind, body, want string
+		code             int
+	}{
+		{"application/json", `{"role":"trainer-main","command":"checkpoint-now"}`, "a checkpoint follows", 200},
+		{"application/json", `{"role":"trainer-main","command":"swap-plugin","swap":{"kind":"sampler","stages":[{"name":"hanse"}]}}`, "sampler: hanse", 200},
+		{"application/json", stop, "then saving", 200},
+		{"text/plain", stop, "an order is JSON", 400},
+		{"application/json", `{"role":"trainer-main","command":"subscribe"}`, "want one of", 400},
+		{"application/json", `{"role":"gatekeeper","command":"stop"}`, "there is no gatekeeper at work", 400},
+		{"application/json", `{"nonsense":1}`, "cannot be read", 400},
+	} {
+		if code, text := post(address, c.kind, c.body); code != c.code || !strings.Contains(text, c.want) {
+			t.Errorf("%s: %d %s", c.body, code, text)
+		}
+	}
+	if err := p.Close(nil); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if got := strings.Join(told, ", "); got != "checkpoint, sampler hanse, stop" {
+		t.Errorf("the process was told %s", got)
+	}
+}

@@ -1,12 +1,15 @@
 // Processes: who works on the run, with which net, how fast, and through which plugins.
-import { ago, card, el, number, table } from "./dom.js";
+import { ago, card, el, get, number, saved, table } from "./dom.js";
 
 export function processes(main) {
-  const grid = el("div", { class: "grid" });
-  main.append(grid);
+  const grid = el("div", { class: "grid" }), orders = el("div");
+  main.append(orders, grid);
+  const form = orderForm();
+  if (!saved) get("/api/orders").then((allowed) => { if (allowed) orders.append(form.card, el("p")); }, () => {});
   return {
     status(s) {
       const all = s.processes ?? [];
+      form.name(all.map((p) => p.role));
       grid.replaceChildren(...(all.length ? all.map((p) => processCard(p, s)) : [card("Processes", el("p", { class: "note" }, "None works on this run now."))]));
     },
   };
@@ -34,4 +37,37 @@ function plugins(list) {
   if (!list?.length) return null;
   const names = [...new Set(list.flatMap((p) => Object.keys(p)))].filter((n) => list.every((p) => typeof p[n] !== "object"));
   return table(names.map(words), list.map((p) => names.map((n) => (typeof p[n] === "number" ? number(p[n]) : String(p[n] ?? "")))));
+}
+
+// orderForm is what a reader who may asks of a process.
+function orderForm() {
+  const role = el("select", { "aria-label": "Process" }), said = el("p", { class: "note", role: "status" });
+  const kind = el("select", { "aria-label": "Kind of stage" }, ["rescorer", "sampler", "exporter"].map((k) => el("option", null, k)));
+  const stage = el("input", { placeholder: "name of the stage", "aria-label": "Name of the stage" });
+  const settings = el("input", { class: "long", placeholder: "settings: name=value ...", "aria-label": "Settings of the stage" });
+  async function give(command, swap) {
+    said.textContent = "...";
+    const answer = await fetch("/api/orders", { method: "POST", headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ role: role.value, command, swap }) });
+    const text = await answer.json();
+    said.className = answer.ok ? "note good" : "note bad";
+    said.textContent = text.answer ?? text.error;
+  }
+  const button = (name, command, sure) => el("button", { class: "do", type: "button", onclick: () => { if (!sure || confirm(sure)) give(command); } }, name);
+  const swap = () => {
+    const values = Object.fromEntries(settings.value.split(/\s+/).filter(Boolean).map((s) => s.split(/=(.*)/s).slice(0, 2)));
+    give("swap-plugin", { kind: kind.value, stages: stage.value.split(",").filter(Boolean).map((name) => ({ name: name.trim(), settings: values })) });
+  };
+  return {
+    card: card("Orders", el("div", { class: "controls" }, role,
+      button("Checkpoint now", "checkpoint-now"), button("Start training now", "start-training-now"),
+      button("Stop", "stop", "Finish the current step, save, and end the process?")),
+    el("div", { class: "controls" }, kind, stage, settings, el("button", { class: "do", type: "button", onclick: swap }, "Swap")), said),
+    // name lists the processes, without changing the choice.
+    name(roles) {
+      const all = roles.filter((r) => r !== "run");
+      if (all.join() === [...role.options].map((o) => o.value).join()) return;
+      role.replaceChildren(...all.map((r) => el("option", null, r)));
+    },
+  };
 }
