@@ -11,7 +11,8 @@ import (
 
 const (
 	shownGames = 8                      // that can be watched at a time
-	shownEvery = 100 * time.Millisecond // least time between two looks at one place
+	shownEvery = 100 * time.Millisecond // least time between two looks at one game
+	shownEnd   = time.Second            // how long a game that has ended keeps its place
 	shownFor   = 5 * time.Second        // how long after a call of Games there are looks
 )
 
@@ -20,7 +21,6 @@ const (
 // concurrent use.
 type Shown struct {
 	until atomic.Int64 // Unix time in ns up to which somebody watches
-	seats atomic.Int32 // handed out
 
 	mu    sync.Mutex
 	games [shownGames]shown
@@ -52,31 +52,35 @@ func (s *Shown) Games() []record.View {
 	return views
 }
 
-// seat gives a place for games a number, -1 where it is not shown.
-func (s *Shown) seat() int {
-	if n := s.seats.Add(1); n <= shownGames {
-		return int(n) - 1
-	}
-	return -1
-}
-
-// look keeps the game of a seat as it is, if somebody watches, and unless the last look at
-// that seat was a moment ago.
-func (s *Shown) look(seat int, g *record.Game) {
+// look keeps a game as it is, if somebody watches, and it has or finds a place. A game that
+// is on show is looked at again after a while only.
+func (s *Shown) look(g *record.Game) {
 	until := s.until.Load()
 	if until == 0 {
 		return
 	}
 	now := time.Now()
-	if now.UnixNano() > until {
+	if now.UnixNano() > until || !s.mu.TryLock() { // another worker looks: the next move will do
 		return
 	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
-	was := &s.games[seat]
-	if now.Sub(was.at) < shownEvery {
-		return
+	var place *shown
+	for i := range s.games {
+		p := &s.games[i]
+		age := now.Sub(p.at)
+		if p.game.Ordinal == g.Ordinal && age < shownFor {
+			if g.End == record.EndUnknown && age < shownEvery {
+				return
+			}
+			place = p
+			break
+		}
+		if age >= shownFor || p.game.End != record.EndUnknown && age >= shownEnd {
+			place = p
+		}
 	}
-	was.game, was.at = *g, now
-	was.game.Plies = slices.Clone(g.Plies)
+	if place != nil {
+		place.game, place.at = *g, now
+		place.game.Plies = slices.Clone(g.Plies)
+	}
 }

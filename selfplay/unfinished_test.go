@@ -288,7 +288,7 @@ func TestEveryFieldOfAGameIsThoughtOf(t *testing.T) {
 
 var (
 	keptFields  = []string{"rec", "line", "pcg", "marked", "badPlies", "resigner", "playOn", "resign", "policyEnd"}
-	freshFields = []string{"seat", "cfg", "conf", "maxPlies", "rng", "search", "visits", "weights", "begunN", "dropTree",
+	freshFields = []string{"cfg", "conf", "maxPlies", "rng", "search", "visits", "weights", "begunN", "dropTree",
 		"branches",                                       // games of their own at a stop
 		"kind", "simulations", "oddsSide", "oddsDivisor", // by settle
 		"mode", "weight", "gumbelNoise"} // by options, in begin

@@ -158,9 +158,7 @@ func (w *Worker) place() *game {
 		w.free = w.free[:n-1]
 		return g
 	}
-	g := newGame(&w.cfg.Game, w.cache)
-	g.seat = w.cfg.Stats.Shown.seat()
-	return g
+	return newGame(&w.cfg.Game, w.cache)
 }
 
 // gather brings every game of p to a leaf that waits for the network, one row a
@@ -196,9 +194,7 @@ func (w *Worker) advance(ctx context.Context, g *game, b *encoding.Batch) (goesO
 			return true, err
 		}
 		done := g.finished(end)
-		if g.seat >= 0 {
-			w.cfg.Stats.Shown.look(g.seat, done.rec)
-		}
+		w.cfg.Stats.Shown.look(done.rec)
 		if err := w.deliver(ctx, done); err != nil {
 			w.keepBranches(g)
 			return false, err
@@ -221,9 +217,7 @@ func (w *Worker) step(ctx context.Context, g *game, b *encoding.Batch) (record.E
 		if end := g.play(); end != record.EndUnknown {
 			return end, nil
 		}
-		if g.seat >= 0 {
-			w.cfg.Stats.Shown.look(g.seat, g.rec)
-		}
+		w.cfg.Stats.Shown.look(g.rec)
 	}
 	return record.EndUnknown, nil
 }

@@ -192,7 +192,7 @@ func (b *browser) key(name string, code int) {
 func TestBrowser(t *testing.T) {
 	s := open(t)
 	address := serve(t, s)
-	games, err := s.Finished(t.Context())
+	games, err := s.Finished()
 	if err != nil {
 		t.Fatal(err)
 	}

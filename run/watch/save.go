@@ -57,7 +57,7 @@ func (s *Source) Save(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	games, err := s.Finished(ctx)
+	games, err := s.Finished()
 	if err != nil {
 		return err
 	}

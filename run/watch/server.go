@@ -166,8 +166,8 @@ func (s *Source) game(r *http.Request) (any, error) {
 }
 
 // list is the list of finished games.
-func (s *Source) list(r *http.Request) (any, error) {
-	games, err := s.Finished(r.Context())
+func (s *Source) list(*http.Request) (any, error) {
+	games, err := s.Finished()
 	list := make([]brief, len(games))
 	for i := range games {
 		list[i] = briefOf(games[i].ID, &games[i].View)
@@ -177,7 +177,7 @@ func (s *Source) list(r *http.Request) (any, error) {
 
 // finishedGame is a finished game, whole.
 func (s *Source) finishedGame(r *http.Request) (any, error) {
-	games, err := s.Finished(r.Context())
+	games, err := s.Finished()
 	for i := range games {
 		if games[i].ID == r.FormValue("id") {
 			return &games[i], nil

@@ -107,11 +107,11 @@ type Finished struct {
 }
 
 // Finished returns the newest games that can be read, the newest first.
-func (s *Source) Finished(ctx context.Context) ([]Finished, error) {
+func (s *Source) Finished() ([]Finished, error) {
 	return s.games.get(gamesAge, func() ([]Finished, error) {
 		const plies = 150 // of a game, about
 		var games []*record.Game
-		for g, err := range replay.DirGames(ctx, s.opt.Dir.Selfplay(), listedGames*plies, 0, slog.New(slog.DiscardHandler)) {
+		for g, err := range replay.DirGames(context.Background(), s.opt.Dir.Selfplay(), listedGames*plies, 0, slog.New(slog.DiscardHandler)) {
 			if errors.Is(err, fs.ErrNotExist) {
 				break // removed since it was listed
 			}

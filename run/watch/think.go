@@ -145,11 +145,9 @@ func (s *Source) choose(name string) error {
 // think searches the end of a line.
 func (t *thinker) think(ctx context.Context, line *chess.History, visits int) (*Thought, error) {
 	began := time.Now()
-	config := t.search
-	config.Simulations = visits
-	search := mcts.New(&config, nil)
+	search := mcts.New(&t.search, nil)
 	search.Reset(line)
-	search.BeginWith(rand.New(rand.NewPCG(1, 1)), mcts.Options{PUCT: visits > mcts.GumbelVisits})
+	search.BeginWith(rand.New(rand.NewPCG(1, 1)), mcts.Options{Limits: mcts.Limits{Simulations: visits}, PUCT: visits > mcts.GumbelVisits})
 	batch := encoding.NewBatch(1)
 	evaluator, err := t.player.Evaluator(1)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -27,26 +28,82 @@ import (
 	"github.com/chessbrain/chessbrain/run/train"
 )
 
+// home is where the finished run lies, once a test has asked for it.
+var home string
+
 // finished trains a tiny run once for all tests.
-var finished = sync.OnceValues(func() (string, error) {
-	root, err := os.MkdirTemp("", "chessbrain-watch-")
-	if err != nil {
+var finished = sync.OnceValues(func() (_ string, err error) {
+	if home, err = os.MkdirTemp("", "chessbrain-watch-"); err != nil {
 		return "", err
 	}
-	e, err := runtest.ResolveText(filepath.Join(root, "run"), "--metrics-dir="+filepath.Join(root, "metrics"))
+	e, err := runtest.ResolveText(filepath.Join(home, "run"), "")
 	if err != nil {
 		return "", err
 	}
 	_, err = train.Train(context.Background(), train.Options{Training: setup.TrainingOf(e), Command: "test", Version: "test", Log: slog.New(slog.DiscardHandler)})
-	return root, err
+	return home, err
 })
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if root, err := finished(); err == nil {
-		os.RemoveAll(root)
+	if home != "" {
+		os.RemoveAll(home)
 	}
 	os.Exit(code)
+}
+
+// TestPlaying watches a run at work, in both ways to play: its games can be seen, one of them
+// whole.
+func TestPlaying(t *testing.T) {
+	for _, workers := range []string{"0", "1"} {
+		root := filepath.Join(t.TempDir(), "r") // a socket's path is short
+		e := runtest.Resolve(t, root, "--episodes=100000 --producer-workers="+workers)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := train.Train(ctx, train.Options{Training: setup.TrainingOf(e), Command: "test", Version: "test", Log: slog.New(slog.DiscardHandler)})
+			ended <- err
+		}()
+		dir, _, err := setup.Layout(e.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := New(Options{Dir: dir})
+		address := serve(t, s)
+		for seen := map[uint64]bool{}; len(seen) < 20; { // more than one look and more than one cohort has
+			var games []brief
+			r, err := http.Get(address + "/api/live")
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewScanner(r.Body)
+			for lines.Scan() {
+				if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+					err = json.Unmarshal([]byte(data), &games)
+					break
+				}
+			}
+			r.Body.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, g := range games {
+				if g.Process != "trainer-main" || g.Plies == 0 || g.Last == "" {
+					t.Errorf("%s workers: %+v", workers, g)
+				}
+				seen[g.Game] = true
+			}
+			select {
+			case err := <-ended:
+				t.Fatalf("%s workers: the run ended: %v", workers, err)
+			default:
+			}
+		}
+		stop()
+		if err := <-ended; !errors.Is(err, run.ErrInterrupted) {
+			t.Errorf("%s workers: %v", workers, err)
+		}
+	}
 }
 
 // open returns the source of the finished run.
@@ -163,7 +220,7 @@ func TestThink(t *testing.T) {
 				t.Errorf("%+v", m)
 			}
 		}
-		if len(found.Moves) != 20 || n != found.Visits || int(n) < visits || p < 0.999 || p > 1.001 || visits > 1 && (target < 0.999 || target > 1.001) || len(found.Line) == 0 {
+		if len(found.Moves) != 20 || n != found.Visits || int(n) < visits || int(n) > 2*visits || p < 0.999 || p > 1.001 || visits > 1 && (target < 0.999 || target > 1.001) || len(found.Line) == 0 {
 			t.Errorf("%d visits: %+v, sums %d %v %v", visits, found, n, p, target)
 		}
 	}
@@ -265,7 +322,7 @@ func TestText(t *testing.T) {
 // TestBoards draws boards of games under way, beside each other as far as they fit.
 func TestBoards(t *testing.T) {
 	s := open(t)
-	games, err := s.Finished(t.Context())
+	games, err := s.Finished()
 	if err != nil {
 		t.Fatal(err)
 	}
