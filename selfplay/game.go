@@ -13,7 +13,6 @@ type game struct {
 	cfg    *GameConfig
 	conf   mcts.Config // the search's own, changed between searches
 	search *mcts.Search
-	seat   int            // among those that are Shown, -1 = none
 	line   *chess.History // scratch: the line to the first search
 	pcg    [numStreams]*rand.PCG
 	rng    [numStreams]*rand.Rand
