@@ -13,12 +13,12 @@ const (
 	shownGames = 8                      // that can be watched at a time
 	shownEvery = 100 * time.Millisecond // least time between two looks at one game
 	shownEnd   = time.Second            // how long a game that has ended keeps its place
+	shownGone  = time.Minute            // after which one without a move loses it
 	shownFor   = 5 * time.Second        // how long after a call of Games there are looks
 )
 
 // Shown lets others watch a few of the games under way. While nobody does it costs a move
-// an atomic load, and it never changes a game. It is safe for
-// concurrent use.
+// an atomic load, and it never changes a game. It is safe for concurrent use.
 type Shown struct {
 	until atomic.Int64 // Unix time in ns up to which somebody watches
 
@@ -36,13 +36,15 @@ type shown struct {
 // them for some seconds more. The first call for long returns none.
 func (s *Shown) Games() []record.View {
 	now := time.Now()
-	s.until.Store(now.Add(shownFor).UnixNano())
 	s.mu.Lock()
+	if s.until.Swap(now.Add(shownFor).UnixNano()) < now.UnixNano() {
+		s.games = [shownGames]shown{} // of those who watched before
+	}
 	was := s.games
 	s.mu.Unlock()
 	views := []record.View{}
 	for i := range was {
-		if now.Sub(was[i].at) >= shownFor {
+		if now.Sub(was[i].at) >= shownGone {
 			continue
 		}
 		if v, err := was[i].game.View(); err == nil { // that is played has a start that can be read
@@ -68,14 +70,14 @@ func (s *Shown) look(g *record.Game) {
 	for i := range s.games {
 		p := &s.games[i]
 		age := now.Sub(p.at)
-		if p.game.Ordinal == g.Ordinal && age < shownFor {
+		if p.game.Ordinal == g.Ordinal && age < shownGone {
 			if g.End == record.EndUnknown && age < shownEvery {
 				return
 			}
 			place = p
 			break
 		}
-		if age >= shownFor || p.game.End != record.EndUnknown && age >= shownEnd {
+		if age >= shownGone || p.game.End != record.EndUnknown && age >= shownEnd {
 			place = p
 		}
 	}
