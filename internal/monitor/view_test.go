@@ -3,6 +3,7 @@ package monitor
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"net/http/cookiejar"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -305,6 +307,53 @@ func TestRotation(t *testing.T) {
 			}
 			if text, _ := os.ReadFile(name); string(text) != want {
 				t.Errorf("keep %d: %s is %q, want %q", keep, filepath.Base(name), text, want)
+			}
+		}
+	}
+}
+
+// TestGrafana holds the names in the dashboard of scripts/grafana against those that a run
+// shows, and its curves against those that events have.
+func TestGrafana(t *testing.T) {
+	text, err := os.ReadFile("../../scripts/grafana/chessbrain.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		Panels []struct{ Targets []struct{ Expr string } }
+	}
+	if err := json.Unmarshal(text, &dashboard); err != nil || len(dashboard.Panels) < 10 {
+		t.Fatalf("%d panels, %v", len(dashboard.Panels), err)
+	}
+	p := NewProm("j")
+	known, curves := map[string]bool{}, map[string]bool{}
+	for _, e := range []Event{&Run{}, &Episode{Ends: map[string]int64{"x": 1}}, &Alarm{}, &Plugin{State: PluginRunning},
+		&Step{Losses: Numbers{"policy_loss": 1, "value_loss": 1}}, &Validation{Weights: WeightsRaw, Losses: Numbers{"policy_loss": 1, "value_loss": 1}}} {
+		if err := p.Handle(e); err != nil {
+			t.Fatal(err)
+		}
+		_, scalars := Scalars(e)
+		for _, s := range scalars {
+			curves[s.Tag] = true
+		}
+	}
+	families, err := p.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		known[f.GetName()] = true
+	}
+	name, curve := regexp.MustCompile(`chessbrain_\w+`), regexp.MustCompile(`curve="([^"]*)"`)
+	for _, n := range name.FindAllString(string(text), -1) {
+		if !known[n] {
+			t.Errorf("no run shows %s", n)
+		}
+	}
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			if m := curve.FindStringSubmatch(target.Expr); m != nil && !curves[m[1]] {
+				t.Errorf("no event has the curve %s", m[1])
 			}
 		}
 	}
