@@ -303,7 +303,7 @@ func (s *session) serveWeb() (address string, err error) {
 		return "", err
 	}
 	source := watch.New(watch.Options{Dir: dir, Players: c, Version: version(), Orders: m.GetWebControl()})
-	address, end, err := serveWeb(source, monitor.ServerOptions{Addr: m.GetWeb(), Public: m.GetPublic(), Token: token})
+	address, end, err := serveWeb(monitor.ServerOptions{Addr: m.GetWeb(), Public: m.GetPublic(), Token: token}, source)
 	if err != nil {
 		return "", s.effective.Errorf("metrics.web", "use 127.0.0.1:PORT, or --metrics-public with --metrics-token-file", "%v", err)
 	}

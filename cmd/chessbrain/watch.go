@@ -32,41 +32,50 @@ func newWatch() *cobra.Command {
 	var tokenFile string
 	var orders bool
 	c := &cobra.Command{
-		Use:   "watch [RUN]",
+		Use:   "watch [RUN...]",
 		Short: "Watch a run: boards, progress and strength, in the terminal or in a browser",
 		Long: `Shows a run while it works, or what it left: what it does and what limits it, games under way, the ladder.
 In the terminal the page is drawn anew twice a second; where there is none it is printed every ten seconds. Ctrl-C
 ends it. Nothing of the run is changed, and any number may watch.
 
 With --web ADDRESS it is a page for a browser instead. That has more: finished games move by move, what a net thinks
-of a position, curves of the training. chessbrain train and run have the flag, too.`,
-		Example: "  chessbrain watch runs/a\n  chessbrain watch runs/a --web 127.0.0.1:8080",
-		Args:    cobra.MaximumNArgs(1),
+of a position, curves of the training. chessbrain train and run have the flag, too. With several runs the page is
+the first one's, and compares it with the others.`,
+		Example: "  chessbrain watch runs/a\n  chessbrain watch runs/a runs/b --web 127.0.0.1:8080",
 		RunE: stoppable(func(c *cobra.Command, args []string) error {
 			if orders && (web == "" || tokenFile == "") {
 				return usagef("--web-control: needs --web and --metrics-token-file: anybody on this machine could stop the run")
 			}
-			dir, _, err := setup.OpenDir(runArg(args))
-			if err != nil {
-				return usageError{err}
+			if len(args) > 1 && web == "" {
+				return usagef("%d runs: several are compared in a browser, with --web", len(args))
 			}
 			players, err := playDevice(c, "cpu", autoName)
 			if err != nil {
 				return err
 			}
-			source := watch.New(watch.Options{Dir: dir, Players: players, Version: version(), Orders: orders})
+			var sources []*watch.Source
+			if len(args) == 0 {
+				args = []string{runArg(args)}
+			}
+			for _, root := range args {
+				dir, _, err := setup.OpenDir(root)
+				if err != nil {
+					return usageError{err}
+				}
+				sources = append(sources, watch.New(watch.Options{Dir: dir, Players: players, Version: version(), Orders: orders}))
+			}
 			if web == "" {
-				return errors.Join(watchText(c.Context(), c.OutOrStdout(), source), source.Close())
+				return errors.Join(watchText(c.Context(), c.OutOrStdout(), sources[0]), sources[0].Close())
 			}
 			if server.Token, err = readToken(tokenFile); err != nil {
 				return usagef("--metrics-token-file: %w", err)
 			}
 			server.Addr = web
-			address, end, err := serveWeb(source, server)
+			address, end, err := serveWeb(server, sources...)
 			if err != nil {
 				return usagef("--web: %w", err)
 			}
-			fmt.Fprintf(c.OutOrStdout(), "%s shows %s; Ctrl-C ends it\n", address, dir.Root)
+			fmt.Fprintf(c.OutOrStdout(), "%s shows %s; Ctrl-C ends it\n", address, strings.Join(args, ", "))
 			<-c.Context().Done()
 			return end()
 		}),
@@ -79,10 +88,10 @@ of a position, curves of the training. chessbrain train and run have the flag, t
 	return c
 }
 
-// serveWeb opens the page of a source, which it closes with the page, and returns its
-// address.
-func serveWeb(source *watch.Source, o monitor.ServerOptions) (address string, end func() error, err error) {
-	page, err := watch.Handler(source)
+// serveWeb opens the page of a run, and of others beside it, which it closes with the page,
+// and returns its address.
+func serveWeb(o monitor.ServerOptions, runs ...*watch.Source) (address string, end func() error, err error) {
+	page, err := watch.Handler(runs[0], runs[1:]...)
 	if err != nil {
 		return "", nil, err
 	}
@@ -97,10 +106,14 @@ func serveWeb(source *watch.Source, o monitor.ServerOptions) (address string, en
 	return address, func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond) // those who watch do not end by themselves
 		defer cancel()
-		if err := server.Close(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-			return errors.Join(err, source.Close())
+		err := server.Close(ctx)
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = nil
 		}
-		return source.Close()
+		for _, r := range runs {
+			err = errors.Join(err, r.Close())
+		}
+		return err
 	}, nil
 }
 

@@ -191,7 +191,7 @@ func (b *browser) key(name string, code int) {
 // is wider than the window.
 func TestBrowser(t *testing.T) {
 	s := open(t)
-	address := serve(t, s)
+	address := serve(t, s, open(t))
 	games, err := s.Finished()
 	if err != nil {
 		t.Fatal(err)
@@ -204,6 +204,7 @@ func TestBrowser(t *testing.T) {
 		"games":     "document.querySelectorAll('.mini svg.board use').length > 8 && document.querySelectorAll('tbody tr').length == 8",
 		"search":    "document.querySelectorAll('tbody tr').length == 22 && document.querySelectorAll('.arrow').length > 0",
 		"learning":  "document.querySelectorAll('.chart path.curve').length > 6",
+		"compare":   "document.body.innerText.includes('Settings that differ') && document.querySelectorAll('.chart path.curve').length > 10",
 		"processes": "document.body.innerText.includes('None works on this run now')",
 	}
 	for _, scheme := range []string{"light", "dark"} {
@@ -267,7 +268,7 @@ func TestBrowser(t *testing.T) {
 		switch name {
 		case "games":
 			done = "document.querySelectorAll('tbody tr').length == 8"
-		case "search":
+		case "search", "compare":
 			continue
 		}
 		b.call("Page.navigate", map[string]any{"url": fmt.Sprintf("%s?%s#%s", b.address, name, name)})

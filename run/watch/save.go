@@ -16,7 +16,7 @@ import (
 const savedGames = 50
 
 // modules of the page, each after those that it takes from.
-var modules = []string{"dom", "board", "chart", "overview", "games", "search", "learning", "processes", "main"}
+var modules = []string{"dom", "board", "chart", "overview", "games", "search", "learning", "processes", "compare", "main"}
 
 // What ties modules to each other: a browser takes no module from a file on disk.
 var (

@@ -35,7 +35,8 @@ const (
 
 // Handler answers a browser: the page at /, and what it draws as JSON below /api/. Nothing
 // changes the run but orders, where they are allowed: the caller must ask for a token then.
-func Handler(s *Source) (http.Handler, error) {
+// The page compares the run with others.
+func Handler(s *Source, others ...*Source) (http.Handler, error) {
 	files, err := fs.Sub(page, "page")
 	if err != nil {
 		return nil, fmt.Errorf("the page: %w", err)
@@ -43,8 +44,19 @@ func Handler(s *Source) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.index)
 	mux.Handle("GET /page/", http.StripPrefix("/page", http.FileServerFS(files)))
-	mux.HandleFunc("GET /api/status", answer(func(*http.Request) (any, error) { return s.Status() }))
-	mux.HandleFunc("GET /api/learning", answer(func(*http.Request) (any, error) { return s.Learning() }))
+	runs := append([]*Source{s}, others...)
+	of := func(ask func(*Source) (any, error)) http.HandlerFunc {
+		return answer(func(r *http.Request) (any, error) {
+			s, err := runOf(r, runs)
+			if err != nil {
+				return nil, err
+			}
+			return ask(s)
+		})
+	}
+	mux.HandleFunc("GET /api/status", of(func(s *Source) (any, error) { return s.Status() }))
+	mux.HandleFunc("GET /api/learning", of(func(s *Source) (any, error) { return s.Learning() }))
+	mux.HandleFunc("GET /api/runs", answer(func(*http.Request) (any, error) { return compare(runs) }))
 	mux.HandleFunc("GET /api/playing", answer(s.game))
 	mux.HandleFunc("GET /api/games", answer(s.list))
 	mux.HandleFunc("GET /api/game", answer(s.finishedGame))

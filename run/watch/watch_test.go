@@ -130,10 +130,10 @@ func open(t *testing.T) *Source {
 	return s
 }
 
-// serve serves a source.
-func serve(t *testing.T, s *Source) string {
+// serve serves a run, and others beside it.
+func serve(t *testing.T, s *Source, others ...*Source) string {
 	t.Helper()
-	h, err := Handler(s)
+	h, err := Handler(s, others...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -452,6 +452,42 @@ func TestCrowd(t *testing.T) {
 	}
 	leave()
 	wait.Wait()
+}
+
+// TestCompare holds the settings of three runs against each other.
+func TestCompare(t *testing.T) {
+	base := t.TempDir()
+	var runs []*Source
+	for i, more := range []string{"", "--mcts-simulations=5", "--mcts-simulations=5 --seed=5"} {
+		e := runtest.Resolve(t, filepath.Join(base, fmt.Sprint(i)), more)
+		dir, _, err := setup.Layout(e.Config)
+		if err == nil {
+			err = os.MkdirAll(dir.Root, 0o700)
+		}
+		if err == nil {
+			err = os.WriteFile(dir.ConfigFile(), config.Marshal(e.Config), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, New(Options{Dir: dir}))
+	}
+	address := serve(t, runs[0], runs[1:]...)
+	var got Comparison
+	if code := ask(t, address+"/api/runs", &got); code != 200 || len(got.Runs) != 3 {
+		t.Fatalf("%d: %+v", code, got)
+	}
+	values := map[string]string{}
+	for _, d := range got.Differ {
+		values[d.Path] = strings.Join(d.Values, " ")
+	}
+	if len(values) != 2 || values["mcts.simulations"] != "4 5 5" || !strings.HasSuffix(values["seed"], " 5") {
+		t.Errorf("%v", values)
+	}
+	var said map[string]string
+	if code := ask(t, address+"/api/learning?run=3", &said); code != 400 || !strings.Contains(said["error"], "want 0 to 2") {
+		t.Errorf("%d: %v", code, said)
+	}
 }
 
 // TestOrders gives orders to a process of a run: only where they are allowed, only as JSON,

@@ -6,8 +6,9 @@ import { games } from "./games.js";
 import { search } from "./search.js";
 import { learning } from "./learning.js";
 import { processes } from "./processes.js";
+import { compare } from "./compare.js";
 
-const pages = { overview, games, search, learning, processes };
+const pages = { overview, games, search, learning, processes, compare };
 const main = document.getElementById("main");
 const connection = document.getElementById("connection");
 const seen = { status: null, games: null }; // the newest of each event
@@ -38,7 +39,7 @@ function listen() {
     seen.status = saved["/api/status"];
     seen.games = [];
     said("", `saved ${new Date(seen.status.now).toLocaleString()}`);
-    document.querySelector('nav a[href="#search"]').remove();
+    for (const live of ["search", "compare"]) document.querySelector(`nav a[href="#${live}"]`).remove();
     show();
     return;
   }
