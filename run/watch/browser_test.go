@@ -299,6 +299,7 @@ func TestPictures(t *testing.T) {
 		{"games", "games", "light", "document.querySelectorAll('.mini svg.board use').length > 40 && document.querySelectorAll('tbody tr').length > 8", 1280, 900},
 		{"search", "search/startpos moves e2e4 c7c5 g1f3", "light", "document.querySelectorAll('.arrow').length > 0", 1280, 800},
 		{"learning", "learning", "dark", "document.querySelectorAll('.chart path.curve').length > 6 && !document.body.innerText.includes('metrics are read')", 1280, 1000},
+		{"compare", "compare", "light", "document.querySelectorAll('.chart path.curve').length > 10 && !document.body.innerText.includes('metrics are read') || document.body.innerText.includes('One run is watched')", 1280, 1000},
 		{"processes", "processes", "light", "document.querySelectorAll('td').length > 8", 1280, 800},
 		{"narrow", "games", "dark", "document.querySelectorAll('.mini svg.board use').length > 40", 360, 780},
 	} {

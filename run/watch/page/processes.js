@@ -8,7 +8,7 @@ export function processes(main) {
   if (!saved) get("/api/orders").then((allowed) => { if (allowed) orders.append(form.card, el("p")); }, () => {});
   return {
     status(s) {
-      const all = s.processes ?? [];
+      const all = (s.processes ?? []).filter((p, _, some) => p.role !== "run" || !some.some((o) => o.role !== "run" && o.pid === p.pid)); // "run" is a lock, too
       form.name(all.map((p) => p.role));
       grid.replaceChildren(...(all.length ? all.map((p) => processCard(p, s)) : [card("Processes", el("p", { class: "note" }, "None works on this run now."))]));
     },
