@@ -269,3 +269,22 @@ func TestLongLine(t *testing.T) {
 	g.in.Close()
 	g.expect("readyok")
 }
+
+// TestGumbelVisits: a search that ends by visits alone is Gumbel's up to mcts.GumbelVisits,
+// and PUCT with more.
+func TestGumbelVisits(t *testing.T) {
+	said := func(gumbel bool, nodes int) []string {
+		c := mcts.DefaultConfig()
+		c.Gumbel.Enabled = gumbel
+		g := playEngine(t.Context(), t, &Engine{Name: "test", Net: &mcts.HashEvaluator{}, Search: c})
+		g.send("position startpos", fmt.Sprintf("go nodes %d", nodes))
+		last, before := g.expect("bestmove")
+		all := withoutTime(infos(before))
+		return append(all[len(all)-1:], last)
+	}
+	for nodes, same := range map[int]bool{mcts.GumbelVisits: false, mcts.GumbelVisits + 1: true} {
+		if with, without := said(true, nodes), said(false, nodes); slices.Equal(with, without) != same {
+			t.Errorf("%d nodes: %q with Gumbel, %q without", nodes, with, without)
+		}
+	}
+}

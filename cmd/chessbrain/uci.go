@@ -46,7 +46,7 @@ spins are whole numbers, of checks true or false:
   MultiPV             lines that are shown
   Move Overhead       milliseconds that a move loses beside the thinking
   CPuct, CPuctBase, CPuctFactor, FpuReduction, PolicyTemperature   as in training; a factor of 0 = CPuct is constant
-  Gumbel              Gumbel search where visits alone end it (default: as the net was trained)
+  Gumbel              Gumbel search where up to 1000 visits alone end it (default: as the net was trained)
   SyzygyPath          directories of endgame tables, separated as in PATH
   UCI_ShowWDL, Ponder, UCI_AnalyseMode (a clock is used up to the usual time), UCI_Chess960, Clear Hash`,
 		Example: `  chessbrain uci --net net.safetensors --threads 4
