@@ -3,6 +3,8 @@ package record
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/chessbrain/chessbrain/chess"
 )
@@ -55,6 +57,23 @@ func (g *Game) View() (View, error) {
 	}
 	v.FEN = board.FEN()
 	return v, nil
+}
+
+// Rows draws the position after the moves, the eighth rank first: men as in FEN, and dots.
+func (v *View) Rows() (rows [8]string) {
+	placement, _, _ := strings.Cut(v.FEN, " ")
+	for i, row := range strings.Split(placement, "/") {
+		var men []string
+		for _, at := range row {
+			if at >= '1' && at <= '8' {
+				men = append(men, slices.Repeat([]string{"."}, int(at-'0'))...)
+				continue
+			}
+			men = append(men, string(at))
+		}
+		rows[i] = strings.Join(men, " ")
+	}
+	return rows
 }
 
 // Spell writes the moves in SAN, too. That costs more than all the rest, and is left to

@@ -37,6 +37,9 @@ func TestView(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("under way: %v\n%s", err, diff)
 	}
+	if rows := got.Rows(); rows[2] != ". . k . . . . ." || rows[4] != ". . . . P . . ." {
+		t.Errorf("rows %q", rows)
+	}
 	if err := got.Spell(); err != nil || !slices.Equal(got.SAN, []string{"Kd7", "e4", "Kc6"}) {
 		t.Errorf("spelt: %q, %v", got.SAN, err)
 	}

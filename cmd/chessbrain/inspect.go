@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/internal/monitor/report"
@@ -264,40 +263,21 @@ func (o *gamesOptions) write(w io.Writer, g *record.Game, job string) error {
 	if o.pgn {
 		return export.WritePGN(w, g, job)
 	}
-	result := map[int8]string{1: "1-0", 0: "1/2", -1: "0-1"}[g.WhiteResult]
-	if g.End == record.EndAborted {
-		result = "*"
-	}
-	fmt.Fprintf(w, "%7d  %-3s  %-11s  %3d plies  %s\n", g.Ordinal, result, g.End, len(g.Plies), g.NetID)
-	if !o.board {
-		return nil
-	}
-	b, err := g.StartBoard()
+	v, err := g.View()
 	if err != nil {
 		return err
 	}
-	for i := range g.Plies {
-		b.Make(g.Plies[i].Move)
+	fmt.Fprintf(w, "%7d  %-7s  %-11s  %3d plies  %s\n", v.Game, v.Result, g.End, len(v.Moves), v.Net)
+	if !o.board {
+		return nil
 	}
-	_, err = io.WriteString(w, diagram(&b))
+	for i, row := range v.Rows() {
+		fmt.Fprintf(w, "%11d  %s\n", 8-i, row)
+	}
+	mover := "White"
+	if strings.Contains(v.FEN, " b ") {
+		mover = "Black"
+	}
+	_, err = fmt.Fprintf(w, "%13s%s   %s to move\n", "", "a b c d e f g h", mover)
 	return err
-}
-
-// diagram draws a board as White sees it.
-func diagram(b *chess.Board) string {
-	placement, rest, _ := strings.Cut(b.FEN(), " ")
-	var s strings.Builder
-	for i, row := range strings.Split(placement, "/") {
-		fmt.Fprintf(&s, "%11d ", 8-i)
-		for _, at := range row {
-			if at >= '1' && at <= '8' {
-				s.WriteString(strings.Repeat(" .", int(at-'0')))
-				continue
-			}
-			s.WriteString(" " + string(at))
-		}
-		s.WriteByte('\n')
-	}
-	mover := map[byte]string{'w': "White", 'b': "Black"}[rest[0]]
-	return s.String() + strings.Repeat(" ", 13) + "a b c d e f g h   " + mover + " to move\n"
 }

@@ -77,15 +77,5 @@ func boardLine(v *record.View, i int) string {
 		}
 		return last
 	}
-	placement, _, _ := strings.Cut(v.FEN, " ")
-	var line strings.Builder
-	for _, at := range strings.Split(placement, "/")[i] {
-		if at >= '1' && at <= '8' {
-			line.WriteString(strings.Repeat(". ", int(at-'0')))
-			continue
-		}
-		line.WriteRune(at)
-		line.WriteByte(' ')
-	}
-	return line.String()
+	return v.Rows()[i]
 }
