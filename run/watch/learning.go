@@ -2,12 +2,15 @@ package watch
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
+	"path/filepath"
 	"regexp"
 	"time"
 
@@ -28,6 +31,9 @@ type Learning struct {
 
 // maxAlarms that are shown.
 const maxAlarms = 20
+
+// playerRoles are the directories of the players' metrics.
+const playerRoles = "selfplay-p*"
 
 const (
 	maxLine   = 1 << 20  // bytes of an event
@@ -178,6 +184,8 @@ func (f *follower) add(e monitor.Event) {
 		f.run = e
 	case *monitor.Episode:
 		f.ends = e.Ends
+	case *monitor.SelfPlay:
+		f.ends = e.Ends
 	case *monitor.Alarm:
 		if f.alarms = append(f.alarms, e); len(f.alarms) > 2*maxAlarms {
 			f.alarms = append(f.alarms[:0], f.alarms[maxAlarms:]...)
@@ -185,7 +193,30 @@ func (f *follower) add(e monitor.Event) {
 	}
 }
 
-// Learning returns what is known up to now.
+// Learning returns what is known up to now. Where processes of their own play, the games are
+// those of the first one.
 func (s *Source) Learning() (*Learning, error) {
-	return s.curves.get(curvesAge, s.learning.read)
+	return s.curves.get(curvesAge, s.readLearning)
+}
+
+func (s *Source) readLearning() (*Learning, error) {
+	l, err := s.learning.read()
+	if err != nil || len(l.Ends) > 0 {
+		return l, err
+	}
+	if s.player.path == "" {
+		paths, _ := filepath.Glob(filepath.Join(s.opt.Dir.Metrics, playerRoles, monitor.MetricsName)) // the pattern is well-formed
+		if len(paths) == 0 {
+			return l, nil
+		}
+		s.player.path = paths[0]
+	}
+	played, err := s.player.read()
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(l.Curves, played.Curves)
+	l.Ends, l.Alarms, l.Read = played.Ends, append(l.Alarms, played.Alarms...), min(l.Read, played.Read)
+	l.Run = cmp.Or(l.Run, played.Run)
+	return l, nil
 }

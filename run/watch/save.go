@@ -50,9 +50,9 @@ func (s *Source) Save(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	learning, err := s.learning.read()
+	learning, err := s.readLearning()
 	for err == nil && learning.Read < 1 && ctx.Err() == nil {
-		learning, err = s.learning.read()
+		learning, err = s.readLearning()
 	}
 	if err != nil {
 		return err

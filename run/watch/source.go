@@ -44,7 +44,8 @@ type Source struct {
 	playing  shared[[]record.View]
 	games    shared[[]Finished]
 	curves   shared[*Learning]
-	learning follower
+	learning follower // of the trainer's metrics
+	player   follower // of a player's, where the trainer plays no games
 	thinker  thinker
 }
 

@@ -399,6 +399,33 @@ func TestFollower(t *testing.T) {
 	}
 }
 
+// TestPlayersMetrics: where processes of their own play, their metrics are shown with the
+// trainer's.
+func TestPlayersMetrics(t *testing.T) {
+	dir := run.NewDir(t.TempDir(), "main", "job", "", "")
+	s := New(Options{Dir: dir})
+	if l, err := s.readLearning(); err != nil || len(l.Curves) > 0 {
+		t.Errorf("nobody has written anything: %+v, %v", l, err)
+	}
+	e := &monitor.SelfPlay{Games: 9, Ends: map[string]int64{"checkmate": 9}, Rates: monitor.Rates{PositionsPerSecond: 77}}
+	e.V, e.Type, e.Seq = monitor.SchemaVersion, "selfplay", 1
+	line, err := monitor.AppendJSON(nil, e)
+	path := filepath.Join(dir.Metrics, string(run.Player(2)), monitor.MetricsName)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(path, line, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.readLearning()
+	if err != nil || l.Ends["checkmate"] != 9 || len(l.Curves["selfplay/positions_s"]) != 1 || l.Curves["selfplay/positions_s"][0] != [2]float64{9, 77} {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
 // TestBegins watches a run that is about to begin: it says so, and goes on when it has.
 func TestBegins(t *testing.T) {
 	s := New(Options{Dir: run.NewDir(filepath.Join(t.TempDir(), "run"), "main", "job", "", "")})
