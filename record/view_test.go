@@ -63,3 +63,24 @@ func TestView(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
+
+// TestView960 castles in a game of Chess960: king takes rook in UCI, O-O-O in SAN.
+func TestView960(t *testing.T) {
+	g := &Game{Start: "4k3/8/8/8/8/8/8/RK5R w HA - 0 1", Flags: Chess960}
+	b, err := g.StartBoard()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := b.ParseUCI("b1a1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Plies = []Ply{{Move: m, Root: encoding.UnknownQDM}}
+	v, err := g.View()
+	if err == nil {
+		err = v.Spell()
+	}
+	if err != nil || v.Moves[0] != "b1a1" || v.SAN[0] != "O-O-O" || v.FEN != "4k3/8/8/8/8/8/8/2KR3R b - - 1 1" {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
