@@ -91,6 +91,14 @@ type MovesLeftConfig struct {
 // (docs/SPEEDRUN.md). Targets come from few visits, and from Gumbel search with any.
 const GumbelVisits = 1000
 
+// ForVisits returns the search with which a net plays so many visits a move; 0 = limited by
+// time alone.
+func (c Config) ForVisits(n int) Config {
+	c.Simulations = n
+	c.Gumbel.Enabled = c.Gumbel.Enabled && n > 0 && n <= GumbelVisits
+	return c
+}
+
 // GumbelConfig describes the search of Danihelka et al. 2022, "Policy
 // improvement by planning with Gumbel": sequential halving at the root among
 // moves drawn by Gumbel-top-k, completed Q values, and below the root visits

@@ -20,7 +20,7 @@ const (
 // Shown lets others watch a few of the games under way. While nobody does it costs a move
 // an atomic load, and it never changes a game. It is safe for concurrent use.
 type Shown struct {
-	until atomic.Int64 // Unix time in ns up to which somebody watches
+	until atomic.Int64 // Unix time in ns up to which somebody watches; 0 = nobody does
 
 	mu    sync.Mutex
 	games [shownGames]shown
@@ -62,8 +62,12 @@ func (s *Shown) look(g *record.Game) {
 		return
 	}
 	now := time.Now()
-	if now.UnixNano() > until || !s.mu.TryLock() { // another worker looks: the next move will do
+	if now.UnixNano() > until {
+		s.until.CompareAndSwap(until, 0)
 		return
+	}
+	if !s.mu.TryLock() {
+		return // another worker looks: the next move will do
 	}
 	defer s.mu.Unlock()
 	var place *shown

@@ -89,14 +89,13 @@ func (m *Player) makeNet(number int, spec string, o *Options) error {
 	}
 	search := m.net.Search()
 	t := o.Flags.of(number, o.Margin, search)
-	if t[0].limits.Timed() && !o.Flags.visitsGiven(number) {
+	timed := t[0].limits.Timed() && !o.Flags.visitsGiven(number)
+	if timed || max(t[chess.White].Search.Simulations, t[chess.Black].Search.Simulations) > mcts.GumbelVisits {
 		search.Gumbel.Enabled = false // unless a flag asks for it
 		t = o.Flags.of(number, o.Margin, search)
-		t[chess.White].Search.Simulations, t[chess.Black].Search.Simulations = 0, 0
 	}
-	if max(t[chess.White].Search.Simulations, t[chess.Black].Search.Simulations) > mcts.GumbelVisits {
-		search.Gumbel.Enabled = false // unless a flag asks for it
-		t = o.Flags.of(number, o.Margin, search)
+	if timed {
+		t[chess.White].Search.Simulations, t[chess.Black].Search.Simulations = 0, 0
 	}
 	white, black, limits := &t[chess.White], &t[chess.Black], t[0].limits
 	limits.Nodes, limits.Depth = 0, 0 // of the other player, an engine

@@ -392,8 +392,7 @@ func (o *valuesOptions) hanging(c *cobra.Command, root string, visits int) (err 
 		return err
 	}
 	defer closeAfter(&err, player)
-	search := player.Search()
-	search.Simulations = visits
+	search := player.Search().ForVisits(visits)
 	r := &hangingReport{Run: root, Net: net.Name, NetID: net.ID(), Visits: visits, Nodes: o.nodes, Seed: o.seed}
 	if r.Count, err = exam.Takes(ctx, player.NewEvaluator(exam.MaxBatch), search, lines[:n], squares[:n], o.seed); err != nil {
 		return err

@@ -162,9 +162,7 @@ func (o *ladderOptions) stopped(err error) error {
 
 // climbWith has the net climb with a limit.
 func (o *ladderOptions) climbWith(ctx context.Context, net *playingNet, limit ladder.Limit) (*ladder.Report, error) {
-	search := net.Search()
-	search.Simulations = limit.Visits
-	search.Gumbel.Enabled = search.Gumbel.Enabled && limit.Visits > 0
+	search := net.Search().ForVisits(limit.Visits)
 	settings := arena.Settings{Search: search, TreeReuse: true}
 	said, err := json.Marshal(search) // games of another search are another climb's
 	if err != nil {

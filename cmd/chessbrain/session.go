@@ -265,9 +265,9 @@ func (s *session) serveMetrics() (address string, err error) {
 	if m.GetAddr() == "" {
 		return "", nil
 	}
-	token, err := readToken(m.GetTokenFile())
+	token, err := s.token()
 	if err != nil {
-		return "", s.effective.Errorf("metrics.token_file", "name a readable file", "%v", err)
+		return "", err
 	}
 	_, info, err := setup.Layout(s.effective.Config)
 	if err != nil {
@@ -287,6 +287,15 @@ func (s *session) serveMetrics() (address string, err error) {
 	return "http://" + server.Addr.String() + "/metrics", nil
 }
 
+// token is what readers of the metrics and of the page must have; "" = nothing.
+func (s *session) token() (string, error) {
+	token, err := readToken(s.effective.Config.GetMetrics().GetTokenFile())
+	if err != nil {
+		err = s.effective.Errorf("metrics.token_file", "name a readable file", "%v", err)
+	}
+	return token, err
+}
+
 // serveWeb opens the page for browsers where one is asked for and returns its address.
 func (s *session) serveWeb() (address string, err error) {
 	c := s.effective.Config
@@ -294,9 +303,9 @@ func (s *session) serveWeb() (address string, err error) {
 	if m.GetWeb() == "" {
 		return "", nil
 	}
-	token, err := readToken(m.GetTokenFile())
+	token, err := s.token()
 	if err != nil {
-		return "", s.effective.Errorf("metrics.token_file", "name a readable file", "%v", err)
+		return "", err
 	}
 	dir, _, err := setup.Layout(c)
 	if err != nil {

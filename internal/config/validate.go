@@ -117,7 +117,8 @@ func (e *Effective) validateNames(complain complainFunc) {
 			complain(path, quote(device), "wanted is auto, cpu, cuda or cuda:N", "no such kind of device")
 		}
 	}
-	for path, addr := range map[string]string{"metrics.addr": m.GetAddr(), "metrics.web": m.GetWeb()} {
+	for _, a := range [][2]string{{"metrics.addr", m.GetAddr()}, {"metrics.web", m.GetWeb()}} {
+		path, addr := a[0], a[1]
 		if addr == "" {
 			continue
 		}

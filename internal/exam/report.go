@@ -42,7 +42,7 @@ func (t Tables) Measure(ctx context.Context, name string, evaluator func(maxBatc
 	if err != nil {
 		return nil, err
 	}
-	search.Simulations = o.Visits
+	search = search.ForVisits(o.Visits)
 	reports := make([]*MateReport, len(Pieces))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))

@@ -58,8 +58,8 @@ func newEvent(name string) Event {
 	return nil
 }
 
-// maxLine is the longest line of metrics.jsonl that is read, in bytes.
-const maxLine = 1 << 20
+// MaxLine is the longest line of metrics.jsonl that is read, in bytes.
+const MaxLine = 1 << 20
 
 // Errors of Decode and Replay.
 var (
@@ -122,7 +122,7 @@ type ReplayInfo struct {
 // that is not an event is a *CorruptError.
 func Replay(r io.Reader, fn func(Event) error) (ReplayInfo, error) {
 	var info ReplayInfo
-	in := bufio.NewReaderSize(r, maxLine)
+	in := bufio.NewReaderSize(r, MaxLine)
 	for {
 		line, err := in.ReadSlice('\n')
 		switch {
@@ -130,7 +130,7 @@ func Replay(r io.Reader, fn func(Event) error) (ReplayInfo, error) {
 			info.Torn = int64(len(line))
 			return info, nil
 		case errors.Is(err, bufio.ErrBufferFull):
-			return info, &CorruptError{Offset: info.Bytes, Reason: fmt.Sprintf("a line of more than %d bytes", maxLine)}
+			return info, &CorruptError{Offset: info.Bytes, Reason: fmt.Sprintf("a line of more than %d bytes", MaxLine)}
 		case err != nil:
 			return info, fmt.Errorf("read events: %w", err)
 		}

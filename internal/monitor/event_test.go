@@ -143,7 +143,7 @@ func TestReplay(t *testing.T) {
 	if !errors.As(err, &bad) || bad.Offset != 22 {
 		t.Errorf("a broken line in the middle gives %v", err)
 	}
-	if _, err = Replay(strings.NewReader(strings.Repeat("x", maxLine+1<<17)), func(Event) error { return nil }); !errors.As(err, &bad) {
+	if _, err = Replay(strings.NewReader(strings.Repeat("x", MaxLine+1<<17)), func(Event) error { return nil }); !errors.As(err, &bad) {
 		t.Errorf("an endless line gives %v", err)
 	}
 }

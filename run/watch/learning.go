@@ -35,10 +35,8 @@ const maxAlarms = 20
 // playerRoles are the directories of the players' metrics.
 const playerRoles = "selfplay-p*"
 
-const (
-	maxLine   = 1 << 20  // bytes of an event
-	manyBytes = 16 << 20 // from which on not every step and game is read
-)
+// manyBytes are how much is read of a long file at first: one in so many steps and games.
+const manyBytes = 16 << 20
 
 // often is how a line of the events begins of which there is one a step or a game.
 var often = regexp.MustCompile(`^\{"v":\d+,"type":"(step|episode)"`)
@@ -57,21 +55,21 @@ type follower struct {
 
 // curve holds means over groups of neighbouring points.
 type curve struct {
-	points   [][2]float64 // of whole groups
-	group    int          // points in one
-	sum      [2]float64   // of the group that is being filled
-	unfinish int
+	points [][2]float64 // of whole groups
+	group  int          // points in one
+	sum    [2]float64   // of the group that is being filled
+	filled int          // points in that
 }
 
 // add appends a point.
 func (c *curve) add(x, y float64) {
 	c.sum[0], c.sum[1] = c.sum[0]+x, c.sum[1]+y
-	if c.unfinish++; c.unfinish < c.group {
+	if c.filled++; c.filled < c.group {
 		return
 	}
-	n := float64(c.unfinish)
+	n := float64(c.filled)
 	c.points = append(c.points, [2]float64{c.sum[0] / n, c.sum[1] / n})
-	c.sum, c.unfinish = [2]float64{}, 0
+	c.sum, c.filled = [2]float64{}, 0
 	if len(c.points) < curvePoints {
 		return
 	}
@@ -86,7 +84,7 @@ func (c *curve) add(x, y float64) {
 // all returns the points, the group that is being filled as the last.
 func (c *curve) all() [][2]float64 {
 	points := append([][2]float64(nil), c.points...)
-	if n := float64(c.unfinish); n > 0 {
+	if n := float64(c.filled); n > 0 {
 		points = append(points, [2]float64{c.sum[0] / n, c.sum[1] / n})
 	}
 	return points
@@ -116,7 +114,7 @@ func (f *follower) read() (*Learning, error) {
 	if f.curves == nil {
 		f.curves, f.ends = map[string]*curve{}, map[string]int64{}
 	}
-	in := bufio.NewReaderSize(io.NewSectionReader(file, f.offset, info.Size()-f.offset), maxLine)
+	in := bufio.NewReaderSize(io.NewSectionReader(file, f.offset, info.Size()-f.offset), monitor.MaxLine)
 	if f.stride == 0 {
 		f.stride = 1 + (info.Size()-f.offset)/manyBytes
 	}

@@ -51,8 +51,10 @@ func (s *Source) Save(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	learning, err := s.readLearning()
-	for err == nil && learning.Read < 1 && ctx.Err() == nil {
-		learning, err = s.readLearning()
+	for err == nil && learning.Read < 1 {
+		if learning, err = s.readLearning(); err == nil {
+			err = ctx.Err()
+		}
 	}
 	if err != nil {
 		return err

@@ -145,9 +145,10 @@ func (s *Source) choose(name string) error {
 // think searches the end of a line.
 func (t *thinker) think(ctx context.Context, line *chess.History, visits int) (*Thought, error) {
 	began := time.Now()
-	search := mcts.New(&t.search, nil)
+	config := t.search.ForVisits(visits)
+	search := mcts.New(&config, nil)
 	search.Reset(line)
-	search.BeginWith(rand.New(rand.NewPCG(1, 1)), mcts.Options{Limits: mcts.Limits{Simulations: visits}, PUCT: visits > mcts.GumbelVisits})
+	search.Begin(rand.New(rand.NewPCG(1, 1)), false)
 	batch := encoding.NewBatch(1)
 	evaluator, err := t.player.Evaluator(1)
 	if err != nil {

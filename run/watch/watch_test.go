@@ -99,6 +99,9 @@ func TestPlaying(t *testing.T) {
 			default:
 			}
 		}
+		if status, err := s.Status(); err != nil || len(status.Progress) != 1 || status.Progress[0].Unit != "games" || status.Progress[0].Need != 100000 {
+			t.Errorf("%s workers: progress %+v, %v", workers, status.Progress, err)
+		}
 		stop()
 		if err := <-ended; !errors.Is(err, run.ErrInterrupted) {
 			t.Errorf("%s workers: %v", workers, err)

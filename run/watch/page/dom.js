@@ -27,7 +27,12 @@ export function card(title, ...children) {
   return el("section", { class: "card" }, el("h2", null, title), ...children);
 }
 
-// table draws rows of cells under names. A name that begins with > is a number's.
+// picked are the attributes of a table's row that can be chosen, by keyboard, too.
+export function picked(choose, selected) {
+  return { class: "pick", tabindex: 0, "aria-selected": selected && "true", onclick: choose, onkeydown: (e) => { if (e.key === "Enter") choose(); } };
+}
+
+// table draws rows of cells, or {attributes, cells}, under names. A name that begins with > is a number's.
 export function table(names, rows) {
   const isNumber = names.map((n) => n.startsWith(">"));
   const cell = (kind, content, i) => el(kind, { class: isNumber[i] ? "num" : null }, content ?? "");

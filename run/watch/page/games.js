@@ -1,7 +1,7 @@
 // Games: boards of games under way, the newest finished ones, and one of them move by move.
 import { Position, bar, draw } from "./board.js";
 import { chart } from "./chart.js";
-import { el, get, saved } from "./dom.js";
+import { el, get, picked, saved, table } from "./dom.js";
 
 export function games(main, id) {
   const boards = el("div", { class: "boards" });
@@ -28,10 +28,14 @@ export function games(main, id) {
   function drawList() {
     const wanted = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const found = finished.filter((g) => wanted.every((w) => `${g.result} ${g.end} ${g.net} ${g.opening}`.toLowerCase().includes(w)));
-    list.replaceChildren(found.length ? tableOf(found.slice(0, 60), open) : el("p", { class: "note" }, finished.length ? "No game fits." : "No game has ended yet."),
+    list.replaceChildren(found.length ? table(["game", "result", "end", "plies", "opening", "net"], found.slice(0, 60).map(row)) : el("p", { class: "note" }, finished.length ? "No game fits." : "No game has ended yet."),
       el("p", { class: "note" }, summary(finished)));
   }
   filter.addEventListener("input", drawList);
+
+  function row(g) {
+    return { attributes: picked(() => open(`/api/game?id=${g.id}`)), cells: [String(g.game), g.result, g.end, String(g.plies), g.opening, g.net] };
+  }
 
   async function open(path, game) {
     stop?.();
@@ -79,13 +83,6 @@ function summary(list) {
   if (!list.length) return "";
   return `Of the newest ${list.length}: White won ${count((g) => g.result === "1-0")}, drawn ${count((g) => g.result === "1/2-1/2")}, Black won ${count((g) => g.result === "0-1")}; half of them at most ${plies[plies.length >> 1]} plies; ` +
     Object.entries(ends).sort((a, b) => b[1] - a[1]).map(([end, n]) => `${n} by ${end}`).join(", ");
-}
-
-function tableOf(list, open) {
-  const pick = (g) => ({ class: "pick", tabindex: 0, onclick: () => open(`/api/game?id=${g.id}`), onkeydown: (e) => { if (e.key === "Enter") open(`/api/game?id=${g.id}`); } });
-  return el("div", { class: "scroll" }, el("table", null,
-    el("thead", null, el("tr", null, ["game", "result", "end", "plies", "opening", "net"].map((n) => el("th", null, n)))),
-    el("tbody", null, list.map((g) => el("tr", pick(g), [String(g.game), g.result, g.end, String(g.plies), g.opening, g.net].map((c) => el("td", null, c)))))));
 }
 
 // view shows a game in box move by move. again asks for it anew while it goes on. It returns what ends that.

@@ -1,6 +1,6 @@
 // The page of a run: it takes what the program sends and hands it to the page in view.
 import { sprite } from "./board.js";
-import { el, saved } from "./dom.js";
+import { saved } from "./dom.js";
 import { overview } from "./overview.js";
 import { games } from "./games.js";
 import { search } from "./search.js";
@@ -56,7 +56,6 @@ function listen() {
 }
 
 sprite();
-main.append(el("p", { class: "note" }, "Reading the run ..."));
 addEventListener("hashchange", () => { show(); main.focus(); });
 show();
 listen();

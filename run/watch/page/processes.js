@@ -24,7 +24,7 @@ function processCard(p, s) {
 
 // fact makes lines of a value of a process's page: what is nested is named by its way.
 function fact(name, value) {
-  if (value == null || name === "plugins" || name === "rng") return [];
+  if (value == null || name === "plugins") return [];
   if (Array.isArray(value)) return value.length && typeof value[0] !== "object" ? [[words(name), value.join(", ")]] : [];
   if (typeof value === "object") return Object.entries(value).flatMap(([k, v]) => fact(`${name} ${k}`, v));
   if (/_ns$/.test(name)) return [[words(name.slice(0, -3)), `${number(value / 1e9)} s`]];

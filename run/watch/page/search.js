@@ -1,6 +1,6 @@
 // Search: what a net thinks of a position. A click on a move plays it, and the search goes on from there.
 import { Position, bar, draw } from "./board.js";
-import { el, get, number } from "./dom.js";
+import { el, get, number, picked, table } from "./dom.js";
 
 const start = "startpos";
 
@@ -57,18 +57,14 @@ export function search(main, asked) {
     const arrows = t.moves.filter((m) => m.n > most / 8).slice(0, 4).reverse().map((m) => ({ move: m.move, width: 3 + (7 * m.n) / most }));
     const white = (v) => (p.white ? v : { w: v.l, d: v.d, l: v.w });
     const percent = (v) => `${(100 * v).toFixed(1)} %`;
-    const row = (name, v) => el("tr", null, el("td", null, name), [v.q.toFixed(3), percent(v.w), percent(v.d), percent(v.l)].map((c) => el("td", { class: "num" }, c)));
+    const row = (name, v) => [name, v.q.toFixed(3), percent(v.w), percent(v.d), percent(v.l)];
     answer.replaceChildren(el("div", { class: "viewer" },
       el("div", null, draw(p, { arrows, label: `position, best move ${t.best}` }), bar(white(t.value)),
         el("p", { class: "note" }, `${t.net}: ${number(t.visits)} visits in ${t.ms} ms`), el("p", { class: "mono" }, t.line.join(" "))),
       el("div", null,
-        el("div", { class: "scroll" }, el("table", null,
-          el("thead", null, el("tr", null, [p.white ? "for White" : "for Black", "Q", "win", "draw", "loss"].map((n, i) => el("th", { class: i ? "num" : null }, n)))),
-          el("tbody", null, row("the search", t.value), row("the net alone", t.raw)))),
+        table([p.white ? "for White" : "for Black", ">Q", ">win", ">draw", ">loss"], [row("the search", t.value), row("the net alone", t.raw)]),
         el("p"),
-        el("div", { class: "scroll" }, el("table", null,
-          el("thead", null, el("tr", null, ["move", "visits", "", "Q", "net's policy", "", "what it would learn", ""].map((n, i) => el("th", { class: [1, 3, 4, 6].includes(i) ? "num" : null }, n)))),
-          el("tbody", null, t.moves.map((m) => moveRow(m, m.move === t.best, most, play))))))));
+        table(["move", ">visits", "", ">Q", ">net's policy", "", ">what it would learn", ""], t.moves.map((m) => moveRow(m, m.move === t.best, most, play))))));
   }
 
   think();
@@ -77,10 +73,6 @@ export function search(main, asked) {
 
 function moveRow(m, best, most, play) {
   const bars = (share, kind) => { const i = el("i", { class: `hbar ${kind}` }); i.style.width = `${(60 * share).toFixed(0)}px`; return i; };
-  const name = best ? el("b", null, m.san) : m.san;
-  return el("tr", { class: "pick", tabindex: 0, "aria-selected": best && "true", onclick: () => play(m.move), onkeydown: (e) => { if (e.key === "Enter") play(m.move); } },
-    el("td", null, name), el("td", { class: "num" }, String(m.n)), el("td", null, bars(m.n / most, "")),
-    el("td", { class: "num" }, m.proven ?? (m.q == null ? "-" : m.q.toFixed(3))),
-    el("td", { class: "num" }, `${(100 * m.p).toFixed(1)} %`), el("td", null, bars(m.p, "")),
-    el("td", { class: "num" }, `${(100 * m.t).toFixed(1)} %`), el("td", null, bars(m.t, "t")));
+  return { attributes: picked(() => play(m.move), best), cells: [best ? el("b", null, m.san) : m.san, String(m.n), bars(m.n / most, ""),
+    m.proven ?? (m.q == null ? "-" : m.q.toFixed(3)), `${(100 * m.p).toFixed(1)} %`, bars(m.p, ""), `${(100 * m.t).toFixed(1)} %`, bars(m.t, "t")] };
 }
