@@ -26,8 +26,9 @@ type Message struct {
 // Swap is the payload of swap-plugin: which stages take the place of those of
 // one kind.
 type Swap struct {
-	Kind   string      `json:"kind"`   // rescorer, sampler, exporter
-	Stages []SwapStage `json:"stages"` // several for rescorers, in the order in which they work; none = no rescorer
+	Kind   string      `json:"kind"`              // rescorer, sampler, exporter
+	Stages []SwapStage `json:"stages"`            // several for rescorers, in the order in which they work; none = no rescorer
+	DryRun bool        `json:"dry_run,omitempty"` // start the new stages, end them again, and say how that went
 }
 
 // SwapStage names a stage and its settings.
@@ -46,7 +47,7 @@ type Commands struct {
 	Games      func() any                        // a few games under way
 	Stop       func()                            // finish the current step, save, end
 	Checkpoint func()                            // write a checkpoint after the next step
-	Swap       func(context.Context, Swap) error // returns when the new stages work; after an error the old ones do
+	Swap       func(context.Context, Swap) error // returns when the new stages work, or could; after an error the old ones do
 	StartNow   func() error                      // begin the next net without waiting for its chunks
 }
 
@@ -193,7 +194,11 @@ func (c *control) reply(m Message) Message {
 		if err := decoder.Decode(&s); err != nil {
 			return message("error", `swap-plugin wants a payload {"kind","stages":[{"name","settings"}]}: `+err.Error())
 		}
-		return okUnless(c.commands.Swap(c.ctx, s), s.Kind+": "+s.names())
+		done := s.Kind + ": " + s.names()
+		if s.DryRun {
+			done += " could be started; nothing was exchanged"
+		}
+		return okUnless(c.commands.Swap(c.ctx, s), done)
 	}
 	return message("error", fmt.Sprintf("unknown type %q; known: status, games, subscribe, stop, checkpoint-now, start-training-now, swap-plugin", m.Type))
 }

@@ -208,6 +208,7 @@ them are shown.`,
 func newPluginsSwap() *cobra.Command {
 	var process uint64
 	var set []string
+	var dryRun bool
 	c := &cobra.Command{
 		Use:   "swap RUN KIND NAME[,NAME]",
 		Short: "Replace a stage of a running train or selfplay",
@@ -226,7 +227,7 @@ the new stage does not start, the old one stays and the exit code is 1.`,
 			if err != nil {
 				return usageError{err}
 			}
-			swap := run.Swap{Kind: string(kind)}
+			swap := run.Swap{Kind: string(kind), DryRun: dryRun}
 			for _, one := range chosen {
 				swap.Stages = append(swap.Stages, run.SwapStage(one))
 			}
@@ -235,6 +236,7 @@ the new stage does not start, the old one stays and the exit code is 1.`,
 	}
 	c.Flags().Uint64Var(&process, "process", 0, "swap the rescorers of this playing process (chessbrain selfplay --process N) and not of the trainer")
 	c.Flags().StringArrayVar(&set, "set", nil, "a setting, STAGE.SETTING=VALUE; may come several times")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "only try: the process starts the new stages and ends them again")
 	return c
 }
 

@@ -15,13 +15,11 @@ import (
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/watch"
+	"github.com/chessbrain/chessbrain/run/watch/screen"
 )
 
-// watchEvery is how often a terminal's page is drawn anew, and a plain one written.
-const (
-	watchEvery      = 500 * time.Millisecond
-	watchPlainEvery = 10 * time.Second
-)
+// watchPlainEvery is how often the page is written where there is no terminal.
+const watchPlainEvery = 10 * time.Second
 
 // plainColumns and plainLines are the size of the page where there is no terminal.
 const plainColumns, plainLines = 160, 50
@@ -35,8 +33,9 @@ func newWatch() *cobra.Command {
 		Use:   "watch [RUN...]",
 		Short: "Watch a run: boards, progress and strength, in the terminal or in a browser",
 		Long: `Shows a run while it works, or what it left: what it does and what limits it, games under way, the ladder.
-In the terminal the page is drawn anew twice a second; where there is none it is printed every ten seconds. Ctrl-C
-ends it. Nothing of the run is changed, and any number may watch.
+In the terminal there are five pages: keys move through games, searches and curves, and can give orders, after a
+question. Where there is no terminal the first page is printed every ten seconds. Nothing of the run is changed but
+by orders, and any number may watch.
 
 With --web ADDRESS it is a page for a browser instead. That has more: finished games move by move, what a net thinks
 of a position, curves of the training. chessbrain train and run have the flag, too. With several runs the page is
@@ -65,7 +64,7 @@ the first one's, and compares it with the others.`,
 				sources = append(sources, watch.New(watch.Options{Dir: dir, Players: players, Version: version(), Orders: orders}))
 			}
 			if web == "" {
-				return errors.Join(watchText(c.Context(), c.OutOrStdout(), sources[0]), sources[0].Close())
+				return errors.Join(watchText(c.Context(), c.InOrStdin(), c.OutOrStdout(), sources[0], args[0]), sources[0].Close())
 			}
 			if server.Token, err = readToken(tokenFile); err != nil {
 				return usagef("--metrics-token-file: %w", err)
@@ -133,29 +132,20 @@ func readToken(path string) (string, error) {
 	return token, nil
 }
 
-// watchText shows a source on a terminal until ctx ends, or writes it from time to time
-// where out is none.
-func watchText(ctx context.Context, out io.Writer, source *watch.Source) error {
+// watchText shows a run on a terminal until ctx ends, or writes it from time to time where
+// out is none.
+func watchText(ctx context.Context, in io.Reader, out io.Writer, source *watch.Source, name string) error {
 	file, ok := out.(*os.File)
-	if !ok || !monitor.IsTerminal(file) {
-		for {
-			if _, err := fmt.Fprintf(out, "%s\n\n", source.Text(plainColumns, plainLines)); err != nil {
-				return err
-			}
-			if run.Sleep(ctx, watchPlainEvery) != nil {
-				return nil
-			}
-		}
-	}
-	const begin, end = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l" // another screen, no cursor; and back
-	if _, err := io.WriteString(out, begin); err != nil {
-		return err
+	keys, typed := in.(*os.File)
+	if ok && typed && monitor.IsTerminal(file) {
+		return screen.Show(ctx, keys, file, source, name)
 	}
 	for {
-		text := strings.ReplaceAll(source.Text(monitor.TerminalSize(file)), "\n", "\x1b[K\n")
-		if _, err := fmt.Fprintf(out, "\x1b[H%s\x1b[K\x1b[J", text); err != nil || run.Sleep(ctx, watchEvery) != nil {
-			_, endErr := io.WriteString(out, end)
-			return errors.Join(err, endErr)
+		if _, err := fmt.Fprintf(out, "%s\n\n", screen.Text(source, plainColumns, plainLines)); err != nil {
+			return err
+		}
+		if run.Sleep(ctx, watchPlainEvery) != nil {
+			return nil
 		}
 	}
 }

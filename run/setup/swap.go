@@ -70,7 +70,7 @@ func swapInto(w run.Swap, c *config.Config) error {
 }
 
 // Swap exchanges the stages of one kind. It returns when the new ones work; after
-// an error the old ones do.
+// an error, and of a dry run, the old ones do.
 func (s *Swapper) Swap(ctx context.Context, w run.Swap) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,6 +81,13 @@ func (s *Swapper) Swap(ctx context.Context, w run.Swap) error {
 	kind := stage.Kind(w.Kind)
 	if s.Uses[kind] != Opened {
 		return fmt.Errorf("this process uses no %s", w.Kind)
+	}
+	if w.DryRun {
+		fresh := &Stages{options: s.Stages.options}
+		if err := fresh.open(ctx, next, Uses{kind: Opened}); err != nil {
+			return err
+		}
+		return fresh.Close()
 	}
 	return s.apply(ctx, next, Uses{kind: Opened}, s.Stages.options)
 }

@@ -60,6 +60,15 @@ func TestSwap(t *testing.T) {
 	more := "--episodes=100000 --producer-workers=2 --checkpoint-interval=20 --train-steps-per-episode=1 --max-plies=6 export { path: \"models/{step}\" every_checkpoints: 1 }"
 	l := startLive(t, dir, Options{Training: setup.TrainingOf(runtest.Resolve(t, dir, more))})
 	l.more(t, 5)
+	try := func(name string) (run.Message, error) {
+		return l.send(t, run.Swap{Kind: "rescorer", Stages: []run.SwapStage{{Name: name}}, DryRun: true}.Message())
+	}
+	if m, err := try("mark"); err != nil || !strings.Contains(string(m.Payload), "nothing was exchanged") {
+		t.Errorf("dry run: %v, %s", err, m.Payload)
+	}
+	if m, err := try("nobody"); err == nil {
+		t.Errorf("dry run of a stage that there is not: %s", m.Payload)
+	}
 	for i, s := range []struct {
 		kind   stage.Kind
 		stages []run.SwapStage

@@ -27,6 +27,8 @@ type Learning struct {
 	Run    *monitor.Run            `json:"run,omitempty"`
 	Alarms []*monitor.Alarm        `json:"alarms"` // the newest first
 	Read   float64                 `json:"read"`   // share of the file that was read, [0,1]
+
+	Calibration Calibration `json:"calibration"` // of the newest finished games
 }
 
 // maxAlarms that are shown.
@@ -198,6 +200,15 @@ func (s *Source) Learning() (*Learning, error) {
 }
 
 func (s *Source) readLearning() (*Learning, error) {
+	l, err := s.readMetrics()
+	if err == nil {
+		games, _ := s.Finished() // what is wrong with them stands where they are listed
+		l.Calibration = calibrate(games)
+	}
+	return l, err
+}
+
+func (s *Source) readMetrics() (*Learning, error) {
 	l, err := s.learning.read()
 	if err != nil || len(l.Ends) > 0 {
 		return l, err

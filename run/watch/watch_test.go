@@ -14,15 +14,16 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
+	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
@@ -175,7 +176,7 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("%d: %+v, listed %+v", code, game, games[0])
 	}
 	var learning Learning
-	if code := ask(t, address+"/api/learning", &learning); code != 200 || len(learning.Curves["train/policy_loss"]) == 0 || learning.Read != 1 || learning.Run == nil || len(learning.Ends) == 0 {
+	if code := ask(t, address+"/api/learning", &learning); code != 200 || len(learning.Curves["train/policy_loss"]) == 0 || learning.Read != 1 || learning.Run == nil || len(learning.Ends) == 0 || len(learning.Calibration) == 0 {
 		t.Errorf("%d: %+v", code, learning)
 	}
 	var status struct {
@@ -302,41 +303,16 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestText draws the page of a terminal in three sizes.
-func TestText(t *testing.T) {
-	s := open(t)
-	for _, size := range [][2]int{{80, 24}, {200, 50}, {40, 12}} {
-		text := s.Text(size[0], size[1])
-		lines := strings.Split(text, "\n")
-		if len(lines) > size[1] || !strings.HasPrefix(text, "run ") {
-			t.Errorf("%v: %d lines\n%s", size, len(lines), text)
-		}
-		for _, line := range lines {
-			if utf8.RuneCountInString(line) > size[0] {
-				t.Errorf("%v: %d columns: %s", size, utf8.RuneCountInString(line), line)
-			}
-		}
+// TestCalibrate groups positions by what their searches expected; games without a result and
+// plies without a search say nothing.
+func TestCalibrate(t *testing.T) {
+	game := func(result string, values ...*record.WhiteView) Finished {
+		return Finished{View: record.View{Result: result, Values: values}}
 	}
-	if text := s.Text(39, 10); !strings.Contains(text, "40x12") {
-		t.Error(text)
-	}
-}
-
-// TestBoards draws boards of games under way, beside each other as far as they fit.
-func TestBoards(t *testing.T) {
-	s := open(t)
-	games, err := s.Finished()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		s.playing.value = append(s.playing.value, games[0].View)
-	}
-	s.playing.at = s.playing.at.AddDate(3000, 0, 0)
-	for columns, boards := range map[int]int{45: 2, 80: 3} {
-		if n := strings.Count(s.Text(columns, 24), games[0].Result+" "+fmt.Sprintf("%.10s", games[0].End)); n != boards {
-			t.Errorf("%d columns: %d boards\n%s", columns, n, s.Text(columns, 24))
-		}
+	half, sure := &record.WhiteView{Win: 0.25, Draw: 0.5, Loss: 0.25}, &record.WhiteView{Win: 1}
+	got := calibrate([]Finished{game("1-0", half, nil, sure), game("1/2-1/2", half), game("0-1", half, half), game("*", half)})
+	if want := (Calibration{{0.5, 0.375, 4}, {1, 1, 1}}); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 
@@ -437,9 +413,6 @@ func TestBegins(t *testing.T) {
 	}
 	if games, err := s.Playing(); err != nil || len(games) != 0 {
 		t.Errorf("%v, %v", games, err)
-	}
-	if text := s.Text(80, 24); !strings.Contains(text, "run") {
-		t.Error(text)
 	}
 }
 

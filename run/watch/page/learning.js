@@ -47,6 +47,10 @@ function cards(l) {
   add("entropy of the policy (nats)", [one("train/policy_entropy", "net"), one("train/target_entropy", "target"), one("train/legal_entropy", "all legal moves alike")], { xName: steps, low: 0 });
   add("learning rate", [one("train/lr", "rate")], { xName: steps, low: 0 });
   add("norm of the gradient", [one("train/grad_norm", "before clipping")], { xName: steps, low: 0 });
+  if (l.calibration?.length) {
+    all.push(card("calibration: White's score", chart([{ name: "scored", dots: true, points: l.calibration.map((b) => [b.said, b.scored]) },
+      { name: "as the search said", points: [[0, 0], [1, 1]] }], { xName: "the search said", low: 0, high: 1 })));
+  }
   add("length of games (plies)", [one("selfplay/mean_plies", "mean")], { xName: games, low: 0 });
   add("draws", [one("selfplay/draw_share", "share of games")], { xName: games, low: 0, high: 1 });
   add("speed of self-play", [one("selfplay/positions_s", "positions a second")], { xName: games, low: 0 });

@@ -71,7 +71,7 @@ function ratings(s) {
 
 function health(s) {
   const warnings = s.warnings ?? [];
-  return card("Health", warnings.length ? warnings.map((w) => el("p", { class: "warn" }, w)) : el("p", { class: "good" }, "Nothing that could not be read."),
+  return card("Health", warnings.length ? warnings.map((w) => el("p", { class: "warn" }, w)) : el("p", { class: "good" }, "No warnings."),
     el("p", { class: "note" }, "Alarms of the training are under Learning."));
 }
 

@@ -54,15 +54,16 @@ function orderForm() {
     said.textContent = text.answer ?? text.error;
   }
   const button = (name, command, sure) => el("button", { class: "do", type: "button", onclick: () => { if (!sure || confirm(sure)) give(command); } }, name);
-  const swap = () => {
+  const swap = (dry) => {
     const values = Object.fromEntries(settings.value.split(/\s+/).filter(Boolean).map((s) => s.split(/=(.*)/s).slice(0, 2)));
-    give("swap-plugin", { kind: kind.value, stages: stage.value.split(",").filter(Boolean).map((name) => ({ name: name.trim(), settings: values })) });
+    give("swap-plugin", { kind: kind.value, stages: stage.value.split(",").filter(Boolean).map((name) => ({ name: name.trim(), settings: values })), dry_run: dry });
   };
   return {
     card: card("Orders", el("div", { class: "controls" }, role,
       button("Checkpoint now", "checkpoint-now"), button("Start training now", "start-training-now"),
       button("Stop", "stop", "Finish the current step, save, and end the process?")),
-    el("div", { class: "controls" }, kind, stage, settings, el("button", { class: "do", type: "button", onclick: swap }, "Swap")), said),
+    el("div", { class: "controls" }, kind, stage, settings, el("button", { class: "do", type: "button", onclick: () => swap(true) }, "Try"),
+      el("button", { class: "do", type: "button", onclick: () => swap(false) }, "Swap")), said),
     // name lists the processes, without changing the choice.
     name(roles) {
       const all = roles.filter((r) => r !== "run");

@@ -1,0 +1,339 @@
+package screen
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/run/cycle"
+	"github.com/chessbrain/chessbrain/run/watch"
+)
+
+var update = flag.Bool("update", false, "write the golden screens anew")
+
+// recorded is what a run of recipe speedrun answered after 300 000 games (testdata/run.json).
+type recorded struct {
+	StatusPage cycle.Status     `json:"status"`
+	Under      []record.View    `json:"playing"`
+	Ended      []watch.Finished `json:"finished"`
+	Metrics    watch.Learning   `json:"learning"`
+	Thought    watch.Thought    `json:"thought"`
+	NetNames   []string         `json:"nets"`
+
+	asked []watch.Question
+	given []watch.Order
+}
+
+func (r *recorded) Status() (*cycle.Status, error)      { return &r.StatusPage, nil }
+func (r *recorded) Playing() ([]record.View, error)     { return r.Under, nil }
+func (r *recorded) Finished() ([]watch.Finished, error) { return r.Ended, nil }
+func (r *recorded) Learning() (*watch.Learning, error)  { return &r.Metrics, nil }
+func (r *recorded) Nets() []string                      { return r.NetNames }
+
+func (r *recorded) Think(_ context.Context, q watch.Question) (*watch.Thought, error) {
+	r.asked = append(r.asked, q)
+	if strings.Contains(q.Position, "nonsense") {
+		return nil, errors.New("nonsense is no position")
+	}
+	return &r.Thought, nil
+}
+
+func (r *recorded) Give(_ context.Context, o watch.Order) (string, error) {
+	r.given = append(r.given, o)
+	if o.Command == "start-training-now" {
+		return "", errors.New("only a trainer has start-training-now")
+	}
+	return "done: " + o.Command, nil
+}
+
+func open(t *testing.T) *recorded {
+	t.Helper()
+	data, err := os.ReadFile("testdata/run.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recorded{}
+	if err := json.Unmarshal(data, r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// press types keys, with the work of each one done at once. Text between blanks is one key or,
+// where it is none, characters.
+func press(t *testing.T, s *Screen, keys string) {
+	t.Helper()
+	named := map[string]bool{}
+	for _, k := range sequences {
+		named[string(k)] = true
+	}
+	for _, word := range strings.Split(keys, " ") {
+		all := []Key{Key(word)}
+		if !named[word] {
+			all = nil
+			for _, char := range word {
+				all = append(all, Key(char))
+			}
+		}
+		for _, k := range all {
+			work, quit := s.Key(k)
+			if quit {
+				t.Fatalf("%q ended the screen", k)
+			}
+			if work != nil {
+				work(t.Context())()
+			}
+		}
+	}
+}
+
+// TestGolden draws each page of a real run in two sizes as it was looked at and found good.
+// Colors change no character but the men on boards.
+func TestGolden(t *testing.T) {
+	codes := regexp.MustCompile("\x1b\\[[0-9;]*m")
+	for _, size := range [][2]int{{80, 24}, {200, 50}} {
+		for _, c := range []struct{ name, keys string }{
+			{"overview", "1"},
+			{"games", "2 down down down down down"},
+			{"game", "2 end enter left left left"},
+			{"search", "3 enter down"},
+			{"learning", "4"},
+			{"processes", "5"},
+		} {
+			r := open(t)
+			s, colored := NewScreen(r, "runs/speedrun", false), NewScreen(r, "runs/speedrun", true)
+			for _, s := range []*Screen{s, colored} {
+				s.Look()(t.Context())()
+				press(t, s, c.keys)
+			}
+			got := strings.Join(s.Draw(size[0], size[1]), "\n") + "\n"
+			path := filepath.Join("testdata", fmt.Sprintf("%s-%dx%d.txt", c.name, size[0], size[1]))
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("%s is not %s:\n%s", c.name, path, got)
+			}
+			lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
+			if len(lines) != size[1] {
+				t.Errorf("%s: %d lines", path, len(lines))
+			}
+			for i, line := range colored.Draw(size[0], size[1]) {
+				if !strings.ContainsAny(line, "♚♛♜♝♞♟") && !strings.Contains(line, string(dark)) && strings.TrimRight(codes.ReplaceAllString(line, ""), " ") != lines[i] {
+					t.Errorf("%s: line %d with colors is\n%q, without\n%q", path, i, line, lines[i])
+				}
+				if n := len([]rune(codes.ReplaceAllString(line, ""))); n > size[0] {
+					t.Errorf("%s: line %d has %d columns", path, i, n)
+				}
+			}
+		}
+	}
+}
+
+// TestSizes draws all pages in sizes from one character to a wall; too small ones say so.
+func TestSizes(t *testing.T) {
+	s := NewScreen(open(t), "runs/speedrun", true)
+	for _, keys := range []string{"1", "2", "2 end enter", "3 enter", "4 end", "5"} {
+		press(t, s, keys)
+		for _, size := range [][2]int{{0, 0}, {1, 1}, {39, 24}, {40, 12}, {41, 13}, {80, 11}, {500, 200}} {
+			text := strings.Join(s.Draw(size[0], size[1]), "\n")
+			if small := size[0] < minColumns || size[1] < minLines; small != !strings.Contains(text, "5 Proc") {
+				t.Errorf("%s at %v: %s", keys, size, text)
+			}
+		}
+	}
+	if text := strings.Join(s.Draw(39, 10), "\n"); !strings.Contains(text, "40x12 are needed") {
+		t.Errorf("%s", text)
+	}
+}
+
+// TestText writes the first page for an output that is no terminal, and what is wrong with a
+// run that cannot be read.
+func TestText(t *testing.T) {
+	r := open(t)
+	text := Text(r, 160, 50)
+	if !strings.HasPrefix(text, "run ") || !strings.Contains(text, "of 420000 games") || strings.Count(text, "ply ") != len(r.Under) || strings.Contains(text, "quit") {
+		t.Error(text)
+	}
+	if text := Text(broken{r}, 160, 50); !strings.Contains(text, "no such run") {
+		t.Error(text)
+	}
+}
+
+// broken is a run that is gone.
+type broken struct{ *recorded }
+
+func (broken) Status() (*cycle.Status, error) { return nil, errors.New("no such run") }
+
+// TestSearch asks about positions: of a game, after moves, one that is typed.
+func TestSearch(t *testing.T) {
+	r := open(t)
+	s := NewScreen(r, "run", false)
+	press(t, s, "2"+strings.Repeat(" down", len(r.Under))+" enter home right right s")
+	s.Look()(t.Context())()
+	game := r.Ended[0]
+	first := "fen " + game.Start + " moves " + game.Moves[0] + " " + game.Moves[1]
+	press(t, s, "down enter backspace backspace backspace + n")
+	press(t, s, "fstartpos")
+	press(t, s, "enter fnonsense enter")
+	second := r.Thought.Moves[1].Move
+	want := []watch.Question{
+		{Position: first, Visits: 400},
+		{Position: first + " " + second, Visits: 400, Net: r.NetNames[0]},
+		{Position: first, Visits: 400, Net: r.NetNames[0]},
+		{Position: "fen " + game.Start + " moves " + game.Moves[0], Visits: 400, Net: r.NetNames[0]},
+		{Position: "fen " + game.Start, Visits: 400, Net: r.NetNames[0]},
+		{Position: "fen " + game.Start, Visits: 1600, Net: r.NetNames[0]},
+		{Position: "fen " + game.Start, Visits: 1600, Net: r.NetNames[1]},
+		{Position: "startpos", Visits: 1600, Net: r.NetNames[1]},
+		{Position: "fen nonsense", Visits: 1600, Net: r.NetNames[1]},
+	}
+	if fmt.Sprint(r.asked) != fmt.Sprint(want) {
+		t.Errorf("asked\n%v, want\n%v", r.asked, want)
+	}
+	if text := strings.Join(s.Draw(80, 24), "\n"); !strings.Contains(text, "nonsense is no position") {
+		t.Error(text)
+	}
+}
+
+// TestOrders gives orders: only after a y, and with what is wrong said.
+func TestOrders(t *testing.T) {
+	r := open(t)
+	s := NewScreen(r, "run", false)
+	s.Look()(t.Context())()
+	said := func(want string) {
+		t.Helper()
+		lines := s.Draw(120, 24)
+		if last := lines[len(lines)-1]; !strings.Contains(last, want) {
+			t.Errorf("said %q, want %q", last, want)
+		}
+	}
+	press(t, s, "5 x")
+	said("finish the current step")
+	press(t, s, "n enter x escape")
+	if len(r.given) != 0 {
+		t.Errorf("given %v", r.given)
+	}
+	press(t, s, "cy enter")
+	said("done: checkpoint-now")
+	press(t, s, "ty enter")
+	said("only a trainer")
+	for text, want := range map[string]string{"sampler": "the name of a stage", "door open": "want rescorer", "sampler x y": "want a setting"} {
+		s.Key("w")
+		for _, char := range text {
+			s.Key(Key(char))
+		}
+		s.Key(Enter)
+		said(want)
+	}
+	s.Key("d")
+	for _, char := range "rescorer deblunder,minX" {
+		s.Key(Key(char))
+	}
+	press(t, s, "backspace e")
+	for _, char := range " threshold=0.2" {
+		s.Key(Key(char))
+	}
+	press(t, s, "enter")
+	if len(r.given) != 3 {
+		t.Fatalf("given %v", r.given)
+	}
+	swap := r.given[2].Swap
+	if r.given[0].Role != "trainer-main" || !swap.DryRun || swap.Kind != "rescorer" || len(swap.Stages) != 2 || swap.Stages[1].Name != "mine" || swap.Stages[1].Settings["threshold"] != "0.2" {
+		t.Errorf("given %+v", r.given)
+	}
+}
+
+// TestLive follows games: the chosen one stays chosen while others end, and a game that is
+// looked at goes on.
+func TestLive(t *testing.T) {
+	r := open(t)
+	s := NewScreen(r, "run", false)
+	press(t, s, "2 end")
+	id := r.Ended[len(r.Ended)-1].ID
+	r.Under, r.Ended = r.Under[:2], r.Ended[1:]
+	s.Look()(t.Context())()
+	if got := s.seen.finished[s.chosen-len(s.seen.playing)].ID; got != id {
+		t.Errorf("chosen is %s, was %s", got, id)
+	}
+	live := r.Under[0]
+	live.Result, live.Moves, live.SAN = "*", live.Moves[:10], live.SAN[:10]
+	r.Under = []record.View{live}
+	s.Look()(t.Context())()
+	press(t, s, "home enter")
+	longer := live
+	longer.Moves = append(append([]string{}, live.Moves...), "a1a1")
+	r.Under = []record.View{longer}
+	s.Look()(t.Context())()
+	if s.ply != 11 || len(s.opened.Moves) != 11 {
+		t.Errorf("the open game is at ply %d of %d", s.ply, len(s.opened.Moves))
+	}
+	press(t, s, "left left")
+	r.Under = []record.View{live}
+	s.Look()(t.Context())()
+	if s.ply != 9 {
+		t.Errorf("a reader at ply 9 was moved to %d", s.ply)
+	}
+}
+
+// TestKeysOf splits what terminals send.
+func TestKeysOf(t *testing.T) {
+	for text, want := range map[string]string{
+		"a": "[a]", "\x1b[A\x1b[Bq": "[up down q]", "\x1b": "[escape]", "\x1b[1~\x1bOF": "[home end]",
+		"é\r": "[é enter]", "\x1b[99;5u": "[]", "\x03": "[q]", "\x01": "[]", "ab\x7f": "[a b backspace]",
+	} {
+		if got := fmt.Sprint(keysOf(text)); got != want {
+			t.Errorf("%q: keys %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestLoop draws until a key or the context ends it, and goes on while the run takes its time
+// to answer.
+func TestLoop(t *testing.T) {
+	size := func() (int, int) { return 80, 24 }
+	keys := make(chan Key)
+	var out bytes.Buffer
+	ended := make(chan error)
+	go func() { ended <- NewScreen(slow{open(t)}, "run", false).loop(t.Context(), keys, size, &out) }()
+	for _, k := range []Key{"3", Enter, "2", "4", "q"} {
+		select {
+		case keys <- k:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%q was not taken", k)
+		}
+	}
+	if err := <-ended; err != nil || !strings.Contains(out.String(), "searching ...") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { ended <- NewScreen(open(t), "run", false).loop(ctx, keys, size, &out) }()
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// slow is a run that answers when the test ends.
+type slow struct{ *recorded }
+
+func (s slow) Think(ctx context.Context, _ watch.Question) (*watch.Thought, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
