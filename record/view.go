@@ -76,15 +76,15 @@ func (v *View) Rows() (rows [8]string) {
 	return rows
 }
 
-// Spell writes the moves in SAN, too. That costs more than all the rest, and is left to
-// whoever watches.
-func (v *View) Spell() error {
+// Spell writes the first moves in SAN, too, so many of them or all that there are. That costs
+// more than all the rest, and is left to whoever watches.
+func (v *View) Spell(plies int) error {
 	board, err := chess.ParseFEN(v.Start)
 	if err != nil {
 		return fmt.Errorf("game %d: %w", v.Game, err)
 	}
-	v.SAN = make([]string, len(v.Moves))
-	for i, uci := range v.Moves {
+	v.SAN = make([]string, min(plies, len(v.Moves)))
+	for i, uci := range v.Moves[:len(v.SAN)] {
 		m, err := board.ParseUCI(uci)
 		if err != nil {
 			return fmt.Errorf("game %d, ply %d: %w", v.Game, i, err)

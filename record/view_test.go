@@ -40,10 +40,10 @@ func TestView(t *testing.T) {
 	if rows := got.Rows(); rows[2] != ". . k . . . . ." || rows[4] != ". . . . P . . ." {
 		t.Errorf("rows %q", rows)
 	}
-	if err := got.Spell(); err != nil || !slices.Equal(got.SAN, []string{"Kd7", "e4", "Kc6"}) {
+	if err := got.Spell(len(got.Moves)); err != nil || !slices.Equal(got.SAN, []string{"Kd7", "e4", "Kc6"}) {
 		t.Errorf("spelt: %q, %v", got.SAN, err)
 	}
-	if err := (&View{Start: start, Moves: []string{"e2e4"}}).Spell(); err == nil {
+	if err := (&View{Start: start, Moves: []string{"e2e4"}}).Spell(1); err == nil {
 		t.Error("a move that is not legal was spelt")
 	}
 	g.End, g.WhiteResult = EndResign, 1
@@ -78,7 +78,7 @@ func TestView960(t *testing.T) {
 	g.Plies = []Ply{{Move: m, Root: encoding.UnknownQDM}}
 	v, err := g.View()
 	if err == nil {
-		err = v.Spell()
+		err = v.Spell(1)
 	}
 	if err != nil || v.Moves[0] != "b1a1" || v.SAN[0] != "O-O-O" || v.FEN != "4k3/8/8/8/8/8/8/2KR3R b - - 1 1" {
 		t.Errorf("%+v, %v", v, err)

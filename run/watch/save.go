@@ -67,8 +67,11 @@ func (s *Source) Save(ctx context.Context, out io.Writer) error {
 	known := map[string]any{"/api/status": status, "/api/learning": learning, "/api/games": list}
 	for i := range games {
 		list[i] = briefOf(games[i].ID, &games[i].View)
-		if i < savedGames {
-			known["/api/game?id="+games[i].ID] = &games[i]
+		if g := games[i]; i < savedGames {
+			if err := g.Spell(len(g.Moves)); err != nil {
+				return err
+			}
+			known["/api/game?id="+g.ID] = &g
 		}
 	}
 	answers, err := json.Marshal(known)

@@ -28,8 +28,8 @@ var index = template.Must(template.ParseFS(page, "page/index.html"))
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 const (
-	liveEvery  = 400 * time.Millisecond // between two looks at the games under way
-	statusLook = 5                      // looks at the games to one at the status
+	liveEvery  = 500 * time.Millisecond // between two looks at the games under way
+	statusLook = 4                      // looks at the games to one at the status
 	sendWithin = 5 * time.Second        // or a reader that does not take what it asked for is left
 )
 
@@ -145,11 +145,11 @@ type brief struct {
 }
 
 // openingPlies is how much of a game a list shows.
-const openingPlies = 6
+const openingPlies = 10
 
 func briefOf(id string, v *record.View) brief {
 	b := brief{ID: id, Process: v.Process, Game: v.Game, Net: v.Net, FEN: v.FEN, Plies: len(v.Moves), Result: v.Result, End: v.End,
-		Opening: strings.Join(v.SAN[:min(openingPlies, len(v.SAN))], " ")}
+		Opening: strings.Join(v.SAN, " ")}
 	if len(v.Moves) > 0 {
 		b.Last = v.Moves[len(v.Moves)-1]
 	}
@@ -167,8 +167,8 @@ func (s *Source) game(r *http.Request) (any, error) {
 	}
 	games, err := s.Playing()
 	for i := range games {
-		if games[i].Game == ordinal && games[i].Process == r.FormValue("process") {
-			return &games[i], nil
+		if v := games[i]; v.Game == ordinal && v.Process == r.FormValue("process") {
+			return &v, v.Spell(len(v.Moves))
 		}
 	}
 	if err == nil {
@@ -191,8 +191,8 @@ func (s *Source) list(*http.Request) (any, error) {
 func (s *Source) finishedGame(r *http.Request) (any, error) {
 	games, err := s.Finished()
 	for i := range games {
-		if games[i].ID == r.FormValue("id") {
-			return &games[i], nil
+		if g := games[i]; g.ID == r.FormValue("id") {
+			return &g, g.Spell(len(g.Moves))
 		}
 	}
 	if err == nil {

@@ -21,7 +21,7 @@ import (
 // How old an answer may be that several readers share.
 const (
 	statusAge  = 2 * time.Second
-	playingAge = 300 * time.Millisecond
+	playingAge = 450 * time.Millisecond
 	gamesAge   = 5 * time.Second
 	curvesAge  = 2 * time.Second
 )
@@ -52,6 +52,7 @@ type Source struct {
 // New returns the source of a run, which works, has ended, or is about to begin.
 func New(opt Options) *Source {
 	s := &Source{opt: opt, learning: follower{path: filepath.Join(opt.Dir.Metrics, monitor.MetricsName)}}
+	s.status.costly, s.games.costly = true, true
 	s.thinker.free = make(chan struct{}, 1)
 	s.thinker.free <- struct{}{}
 	return s
@@ -66,21 +67,30 @@ func (s *Source) Close() error {
 	return s.thinker.player.Close()
 }
 
-// shared is an answer that all who ask within some time get.
+// shared is an answer that all who ask within some time get. A costly one takes a two-hundredth
+// of a core at most: what takes long is asked for less often.
 type shared[T any] struct {
-	mu    sync.Mutex
-	value T
-	err   error
-	at    time.Time
+	costly bool
+	mu     sync.Mutex
+	value  T
+	err    error
+	at     time.Time
+	rest   time.Duration // after at
 }
+
+// rest is how much longer than its work a costly answer is kept.
+const rest = 200
 
 // get returns the answer, asking anew if the last one is older than age.
 func (s *shared[T]) get(age time.Duration, ask func() (T, error)) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if time.Since(s.at) > age {
+	if time.Since(s.at) > max(age, s.rest) {
+		began := time.Now()
 		s.value, s.err = ask()
-		s.at = time.Now()
+		if s.at = time.Now(); s.costly {
+			s.rest = rest * s.at.Sub(began)
+		}
 	}
 	return s.value, s.err
 }
@@ -93,11 +103,7 @@ func (s *Source) Status() (*cycle.Status, error) {
 // Playing returns games under way.
 func (s *Source) Playing() ([]record.View, error) {
 	return s.playing.get(playingAge, func() ([]record.View, error) {
-		games, err := cycle.Games(context.Background(), s.opt.Dir.Root)
-		for i := range games {
-			err = errors.Join(err, games[i].Spell())
-		}
-		return games, err
+		return cycle.Games(context.Background(), s.opt.Dir.Root)
 	})
 }
 
@@ -107,7 +113,8 @@ type Finished struct {
 	record.View
 }
 
-// Finished returns the newest games that can be read, the newest first.
+// Finished returns the newest games that can be read, the newest first. Of their moves the
+// first ones are in SAN, too.
 func (s *Source) Finished() ([]Finished, error) {
 	return s.games.get(gamesAge, func() ([]Finished, error) {
 		const plies = 150 // of a game, about
@@ -128,7 +135,7 @@ func (s *Source) Finished() ([]Finished, error) {
 		for i, g := range games {
 			view, err := g.View()
 			if err == nil {
-				err = view.Spell()
+				err = view.Spell(openingPlies)
 			}
 			if err != nil {
 				return nil, err

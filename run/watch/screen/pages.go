@@ -166,8 +166,8 @@ func captions(v *record.View) (caption, said string) {
 	if v.End != "" {
 		caption = v.Result + " " + v.End
 	}
-	if n := len(v.SAN); n > 0 {
-		said = v.SAN[n-1]
+	if n := len(v.Moves); n > 0 {
+		said = v.Moves[n-1]
 	}
 	for k := len(v.Values) - 1; k >= 0; k-- {
 		if w := v.Values[k]; w != nil {
@@ -206,7 +206,7 @@ func (s *Screen) drawGames(c *canvas) string {
 		if from+i == chosen {
 			st = inverse
 		}
-		opening := strings.Join(g.SAN[:min(len(g.SAN), 10)], " ")
+		opening := strings.Join(g.SAN, " ")
 		c.part(0, y+1+i, c.width, st, fmt.Sprintf("%8d %-8s %-16.16s %5d  %s", g.Game, g.Result, g.End, len(g.Moves), opening))
 	}
 	return "up, down choose  enter open"

@@ -135,9 +135,18 @@ func (s *Screen) take(seen Seen) {
 			if s.ply == len(s.opened.Moves) {
 				s.ply = len(v.Moves)
 			}
-			s.opened = v
+			s.open(v)
 		}
 	}
+}
+
+// open looks at a copy of a game, with all its moves in SAN.
+func (s *Screen) open(v *record.View) {
+	game := *v
+	if err := game.Spell(len(game.Moves)); err != nil {
+		s.said, game.SAN = err.Error(), nil
+	}
+	s.opened = &game
 }
 
 // Key is a key: a character, or one of these.
@@ -232,6 +241,7 @@ func (s *Screen) gamesKey(k Key) Work {
 				s.opened = &s.seen.playing[s.chosen]
 			}
 			if s.opened != nil {
+				s.open(s.opened)
 				s.ply = len(s.opened.Moves)
 			}
 		}

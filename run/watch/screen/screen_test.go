@@ -272,13 +272,12 @@ func TestLive(t *testing.T) {
 	if got := s.seen.finished[s.chosen-len(s.seen.playing)].ID; got != id {
 		t.Errorf("chosen is %s, was %s", got, id)
 	}
-	live := r.Under[0]
-	live.Result, live.Moves, live.SAN = "*", live.Moves[:10], live.SAN[:10]
+	longer := r.Under[0]
+	live := longer
+	longer.Moves, live.Moves = longer.Moves[:11], live.Moves[:10]
 	r.Under = []record.View{live}
 	s.Look()(t.Context())()
 	press(t, s, "home enter")
-	longer := live
-	longer.Moves = append(append([]string{}, live.Moves...), "a1a1")
 	r.Under = []record.View{longer}
 	s.Look()(t.Context())()
 	if s.ply != 11 || len(s.opened.Moves) != 11 {
