@@ -56,13 +56,16 @@ most, and which flag changes it.`,
 }
 
 func newReport() *cobra.Command {
-	var output string
+	var output, mlflow, wandb string
 	var html bool
 	c := &cobra.Command{
 		Use:   "report [RUN]",
 		Short: "Plot a run's losses and games (SVG) and sum it up",
 		Long: `Plots a run's losses and games from its metrics and sums it up. With --html it also writes report.html: the pages of
-chessbrain watch in one file that needs nothing else, with the curves and the newest games.`,
+chessbrain watch in one file that needs nothing else, with the curves and the newest games.
+
+--mlflow and --wandb write the metrics for MLflow and for Weights & Biases. The same run again writes the same anew.
+chessbrain train and run have the flags, too: there the metrics follow the run.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			dir, _, err := setup.OpenDir(runArg(args))
@@ -78,6 +81,9 @@ chessbrain watch in one file that needs nothing else, with the curves and the ne
 				path, err = savePage(c.Context(), dir, output)
 				files = append(files, path)
 			}
+			if err == nil {
+				err = trackOnce(dir, mlflow, wandb)
+			}
 			if err != nil {
 				return pathError(err)
 			}
@@ -87,6 +93,8 @@ chessbrain watch in one file that needs nothing else, with the curves and the ne
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "directory for the plots (default: report in the run directory)")
 	c.Flags().BoolVar(&html, "html", false, "write a page for browsers, too")
+	c.Flags().StringVar(&mlflow, "mlflow", "", "directory of a file store of MLflow that the metrics go to as well, such as mlruns")
+	c.Flags().StringVar(&wandb, "wandb", "", "directory of offline runs of Weights & Biases that the metrics go to as well, such as wandb")
 	return c
 }
 

@@ -222,7 +222,7 @@ func (s *session) open(c *cobra.Command) (err error) {
 	if page != "" {
 		s.log.Info("watch this run in a browser", "address", page)
 	}
-	return nil
+	return s.track()
 }
 
 // perform does a command's work: it resolves the configuration unless the command has,

@@ -6345,6 +6345,10 @@ type Metrics struct {
 	Public *bool `protobuf:"varint,4,opt,name=public,def=0" json:"public,omitempty"`
 	// File whose first line a reader must send as bearer token; empty = none is asked for.
 	TokenFile *string `protobuf:"bytes,5,opt,name=token_file,json=tokenFile" json:"token_file,omitempty"`
+	// Directory of a file store of MLflow that the metrics go to as well, such as mlruns; empty = none.
+	Mlflow *string `protobuf:"bytes,9,opt,name=mlflow" json:"mlflow,omitempty"`
+	// Directory of offline runs of Weights & Biases that the metrics go to as well, such as wandb; empty = none.
+	Wandb *string `protobuf:"bytes,10,opt,name=wandb" json:"wandb,omitempty"`
 	// Steps between two step events in the metrics.
 	Every         *int32 `protobuf:"varint,6,opt,name=every,def=1" json:"every,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -6434,6 +6438,20 @@ func (x *Metrics) GetPublic() bool {
 func (x *Metrics) GetTokenFile() string {
 	if x != nil && x.TokenFile != nil {
 		return *x.TokenFile
+	}
+	return ""
+}
+
+func (x *Metrics) GetMlflow() string {
+	if x != nil && x.Mlflow != nil {
+		return *x.Mlflow
+	}
+	return ""
+}
+
+func (x *Metrics) GetWandb() string {
+	if x != nil && x.Wandb != nil {
+		return *x.Wandb
 	}
 	return ""
 }
@@ -7622,7 +7640,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\n" +
 	"keep_every\x18\x04 \x01(\x05:\x0250B\v\x8a\xb5\x18\a[0,1e6]R\tkeepEvery\x12>\n" +
 	"\x03dir\x18\x05 \x01(\tB,\x92\xb5\x18(\n" +
-	"\x0echeckpoint-dir\x12\x14MODEL_CHECKPOINT_DIR\x18\tR\x03dir\"\x9f\x03\n" +
+	"\x0echeckpoint-dir\x12\x14MODEL_CHECKPOINT_DIR\x18\tR\x03dir\"\xf4\x03\n" +
 	"\aMetrics\x12:\n" +
 	"\x03dir\x18\x01 \x01(\tB(\x92\xb5\x18$\n" +
 	"\vmetrics-dir\x12\x13TENSORBOARD_LOG_DIR\x18\x0fR\x03dir\x12&\n" +
@@ -7638,7 +7656,13 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x0emetrics-public\x18\x0f\x98\xb5\x18\x04R\x06public\x12=\n" +
 	"\n" +
 	"token_file\x18\x05 \x01(\tB\x1e\x92\xb5\x18\x16\n" +
-	"\x12metrics-token-file\x18\x0f\x98\xb5\x18\x04R\ttokenFile\x12$\n" +
+	"\x12metrics-token-file\x18\x0f\x98\xb5\x18\x04R\ttokenFile\x12*\n" +
+	"\x06mlflow\x18\t \x01(\tB\x12\x92\xb5\x18\n" +
+	"\n" +
+	"\x06mlflow\x18\x0f\x98\xb5\x18\x04R\x06mlflow\x12'\n" +
+	"\x05wandb\x18\n" +
+	" \x01(\tB\x11\x92\xb5\x18\t\n" +
+	"\x05wandb\x18\x0f\x98\xb5\x18\x04R\x05wandb\x12$\n" +
 	"\x05every\x18\x06 \x01(\x05:\x011B\v\x8a\xb5\x18\a[1,1e9]R\x05every\"\xe0\x04\n" +
 	"\x06Export\x12;\n" +
 	"\bexporter\x18\x01 \x01(\t:\vsafetensorsB\x12\x92\xb5\x18\x0e\n" +

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -74,6 +75,21 @@ func Compare(old, new *Config) Diff {
 		}
 	}
 	return d
+}
+
+// NotDefault returns the settings of c that differ from the defaults by path: texts as
+// they are, all else as textproto.
+func NotDefault(c *Config) map[string]string {
+	values, _ := flatten(c)
+	defaults, _ := flatten(Defaults())
+	for path, value := range values {
+		if value == defaults[path] {
+			delete(values, path)
+		} else if text, err := strconv.Unquote(value); err == nil {
+			values[path] = text
+		}
+	}
+	return values
 }
 
 // resumeOf returns the rule of a field: its own, or that of a message around it.

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/monitor/track"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
+)
+
+// trackEvery is how often the metrics of a run under way go to MLflow and to W&B.
+const trackEvery = 10 * time.Second
+
+// newTracker returns what writes the metrics of a run for MLflow and W&B, into
+// directories; "" = not.
+func newTracker(dir run.Dir, c *config.Config, mlflow, wandb string) *track.Follower {
+	settings := config.NotDefault(c)
+	delete(settings, "metrics.mlflow") // where the metrics go says nothing of the run
+	delete(settings, "metrics.wandb")
+	return track.New(track.Options{
+		Metrics: filepath.Join(dir.Metrics, monitor.MetricsName), Name: filepath.ToSlash(dir.Root), Version: version(),
+		Settings: settings, MLflow: mlflow, Wandb: wandb,
+		Nets: func() (paths []string, err error) {
+			nets, err := run.ListNets(dir.Models())
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, nil
+			}
+			for _, n := range nets {
+				paths = append(paths, n.Path)
+			}
+			return paths, err
+		},
+	})
+}
+
+// trackOnce writes the metrics of a run as they are now.
+func trackOnce(dir run.Dir, mlflow, wandb string) error {
+	if mlflow == "" && wandb == "" {
+		return nil
+	}
+	e, err := config.ResolveRun(dir.ConfigFile())
+	if err != nil {
+		return err
+	}
+	return newTracker(dir, e.Config, mlflow, wandb).Close()
+}
+
+// track has the metrics of the session's run follow it to MLflow and to W&B, where they
+// are asked for. A fault is logged: the run does not need them.
+func (s *session) track() error {
+	m := s.effective.Config.GetMetrics()
+	if !s.trains() || m.GetMlflow() == "" && m.GetWandb() == "" { // the metrics are the trainer's
+		return nil
+	}
+	dir, _, err := setup.Layout(s.effective.Config)
+	if err != nil {
+		return err
+	}
+	t := newTracker(dir, s.effective.Config, m.GetMlflow(), m.GetWandb())
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(trackEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				tracked(s.log, t.Update())
+			case <-stop:
+				tracked(s.log, t.Close())
+				return
+			}
+		}
+	}()
+	s.closers = append(s.closers, func() error {
+		close(stop)
+		<-stopped
+		return nil
+	})
+	return nil
+}
+
+// tracked logs the fault of an update.
+func tracked(log *slog.Logger, err error) {
+	if err != nil {
+		log.Warn("the metrics for MLflow or Weights & Biases could not be written; chessbrain report writes them, too", "error", err)
+	}
+}

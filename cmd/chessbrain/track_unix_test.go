@@ -1,0 +1,80 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/monitor"
+)
+
+// TestTrackKilled holds that MLflow's and W&B's files have every step of a run once after
+// the run was killed and went on, that both keep the run's id, and that chessbrain report
+// writes the same again.
+func TestTrackKilled(t *testing.T) {
+	dir := t.TempDir()
+	tracked := []string{"--mlflow", "mlruns", "--wandb", "wandb"}
+	train := append([]string{"train", "a", "--net", "16x1", "--mcts-simulations", "2", "--max-plies", "12",
+		"--train-steps-per-episode", "1", "--checkpoint-interval", "3", "--episodes", "14", "--log-level", "info"}, tracked...)
+	p := start(t, dir, train...)
+	for range 2 {
+		p.waitFor("checkpoint")
+	}
+	p.signal(syscall.SIGKILL)
+	p.exit()
+	ended(t, start(t, dir, train...))
+
+	in, err := os.Open(filepath.Join(dir, "a", "metrics", "a", monitor.MetricsName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	want := ""
+	if _, err := monitor.Replay(in, func(e monitor.Event) error {
+		if s, ok := e.(*monitor.Step); ok {
+			want += fmt.Sprintf("%d %v %d\n", s.Time.UnixMilli(), float64(s.Loss), s.Step)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	loss := glob(t, dir, "mlruns/*/*/metrics/train/loss", 1)[0]
+	got, err := os.ReadFile(loss)
+	if err != nil || string(got) != want || strings.Count(want, "\n") < 10 {
+		t.Errorf("%v: MLflow has\n%swant\n%s", err, got, want)
+	}
+	if nets := glob(t, dir, "mlruns/*/*/artifacts/nets/*.safetensors", 2); len(nets) == 2 {
+		a, errA := os.Stat(nets[1])
+		b, errB := os.Stat(filepath.Join(dir, "a", "models", filepath.Base(nets[1])))
+		if errA != nil || errB != nil || !os.SameFile(a, b) {
+			t.Errorf("%s is no link to the run's: %v, %v", nets[1], errA, errB)
+		}
+	}
+	var logs [2][]byte
+	for i := range logs {
+		ended(t, start(t, dir, append([]string{"report", "a"}, tracked...)...))
+		if logs[i], err = os.ReadFile(glob(t, dir, "wandb/offline-run-*/run-*.wandb", 1)[0]); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := os.ReadFile(glob(t, dir, "mlruns/*/*/metrics/train/loss", 1)[0]); err != nil || string(again) != want {
+			t.Errorf("%v: report writes another run of MLflow", err)
+		}
+	}
+	if len(logs[0]) == 0 || !bytes.Equal(logs[0], logs[1]) {
+		t.Errorf("report writes %d and %d bytes for W&B", len(logs[0]), len(logs[1]))
+	}
+}
+
+// ended wants a process to end well.
+func ended(t *testing.T, p *process) {
+	t.Helper()
+	if code, rest := p.exit(); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, rest)
+	}
+}
