@@ -28,9 +28,9 @@ var index = template.Must(template.ParseFS(page, "page/index.html"))
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 const (
-	liveEvery  = 500 * time.Millisecond // between two looks at the games under way
-	statusLook = 4                      // looks at the games to one at the status
-	sendWithin = 5 * time.Second        // or a reader that does not take what it asked for is left
+	liveEvery  = time.Second     // between two looks at the games under way
+	statusLook = 2               // looks at the games to one at the status
+	sendWithin = 5 * time.Second // or a reader that does not take what it asked for is left
 )
 
 // Handler answers a browser: the page at /, and what it draws as JSON below /api/. Nothing

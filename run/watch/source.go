@@ -21,7 +21,7 @@ import (
 // How old an answer may be that several readers share.
 const (
 	statusAge  = 2 * time.Second
-	playingAge = 450 * time.Millisecond
+	playingAge = 900 * time.Millisecond
 	gamesAge   = 5 * time.Second
 	curvesAge  = 2 * time.Second
 )

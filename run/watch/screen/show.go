@@ -15,8 +15,8 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 )
 
-// lookEvery is how often the run is looked at, and its page drawn anew.
-const lookEvery = 500 * time.Millisecond
+// lookEvery is how often the run is looked at; pages without boards are every second time.
+const lookEvery, slowLook = time.Second, 2
 
 // Another screen without a cursor, and back: ECMA-48 as xterm extends it.
 const begin, end = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
@@ -71,17 +71,23 @@ func (s *Screen) loop(ctx context.Context, keys <-chan Key, size func() (columns
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	look()
-	for {
-		columns, lines := size()
-		text := strings.Join(s.Draw(columns, lines), "\x1b[K\r\n")
-		if _, err := io.WriteString(out, "\x1b[H"+text+"\x1b[K\x1b[J"); err != nil {
-			return err
+	for changed, ticks := true, 1; ; {
+		if changed {
+			columns, lines := size()
+			text := strings.Join(s.Draw(columns, lines), "\x1b[K\r\n")
+			if _, err := io.WriteString(out, "\x1b[H"+text+"\x1b[K\x1b[J"); err != nil {
+				return err
+			}
 		}
+		changed = true
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			look()
+			if ticks++; ticks%slowLook == 0 || s.page == overview || s.page == games {
+				look()
+			}
+			changed = false
 		case take := <-answers:
 			take()
 		case k := <-keys:
