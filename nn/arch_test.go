@@ -1,8 +1,11 @@
 package nn
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -37,14 +40,14 @@ func TestParseArch(t *testing.T) {
 			t.Errorf("%s: %v", c.text, err)
 			continue
 		}
-		if a.String() != c.name || a.Filters != c.filters || a.Blocks != c.blocks {
-			t.Errorf("%s is %s, %d filters, %d blocks", c.text, a, a.Filters, a.Blocks)
+		if a.String() != c.name || a.Width() != c.filters || len(a.Blocks) != c.blocks+1 {
+			t.Errorf("%s is %s, %d filters, %d blocks", c.text, a, a.Width(), len(a.Blocks)-1)
 		}
-		if again := mustParse(t, a.String()); again != a {
+		if again := mustParse(t, a.String()); !again.Equal(a) {
 			t.Errorf("%s reads back as %+v, want %+v", a, again, a)
 		}
 	}
-	if a := mustParse(t, "32x4"); a != DefaultArch() {
+	if a := mustParse(t, "32x4"); !a.Equal(DefaultArch()) {
 		t.Errorf("32x4 is %+v", a)
 	}
 }
@@ -61,24 +64,24 @@ func TestParseArchRefuses(t *testing.T) {
 func TestSparseArch(t *testing.T) {
 	for _, name := range []string{"sparse64", "sparse256-p128", "sparse128-v16-p64-noml"} {
 		a := mustParse(t, name)
-		if a.String() != strings.Replace(name, "-p64", "", 1) || a.MovesLeft == strings.HasSuffix(name, "noml") {
+		if a.String() != strings.Replace(name, "-p64", "", 1) || (a.Head(MovesLeft) == nil) != strings.HasSuffix(name, "noml") {
 			t.Errorf("%s is %s, %+v", name, a, a)
 		}
 		text, err := json.Marshal(a)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := parseArchJSON(string(text)); err != nil || again != a {
+		if again, err := parseArchJSON(string(text)); err != nil || !again.Equal(a) {
 			t.Errorf("%s reads back as %+v, %v", text, again, err)
 		}
 		if strings.Contains(string(text), "filters") {
 			t.Errorf("%s has fields of a tower", text)
 		}
-		if err := a.MustBeTower("a Leela network file"); !errors.Is(err, ErrArch) || !strings.Contains(err.Error(), a.String()) || !strings.Contains(err.Error(), "a Leela network file") {
+		if err := a.Only("a Leela network file", BlockInput, BlockResidual); !errors.Is(err, ErrArch) || !strings.Contains(err.Error(), a.String()) || !strings.Contains(err.Error(), "a Leela network file") {
 			t.Errorf("as a tower: %v", err)
 		}
 	}
-	if err := DefaultArch().MustBeTower("a GPU"); err != nil {
+	if err := DefaultArch().Only("a GPU", BlockInput, BlockResidual, PolicyConvolutional, HeadFlattened); err != nil {
 		t.Error(err)
 	}
 	for _, text := range []string{"sparse", "sparse0", "sparse63", "sparse96", "sparse4096", "sparse64-", "sparse64-p32", "sparse64-v", "sparse64-se", "sparse-64", "sparse64-v9999"} {
@@ -87,22 +90,31 @@ func TestSparseArch(t *testing.T) {
 		}
 	}
 	for name, spoil := range map[string]func(a *Arch){
-		"fields of a tower": func(a *Arch) { a.Blocks = 3 },
-		"value_head":        func(a *Arch) { a.ValueHead = ValueScalar },
-		"policy_units":      func(a *Arch) { a.PolicyUnits = 0 },
+		"takes planes":               func(a *Arch) { a.Blocks = append(a.Blocks, Block{Kind: BlockResidual}) },
+		"value_head":                 func(a *Arch) { a.Head(Value).Form = ValueScalar },
+		"policy_units":               func(a *Arch) { a.Head(Policy).Hidden = 0 },
+		"policy_head":                func(a *Arch) { a.Head(Policy).Kind = PolicyClassical },
+		"activation":                 func(a *Arch) { a.Activation = Mish },
+		"sizes that it does not use": func(a *Arch) { a.Head(Value).Channels = 3 },
 	} {
 		a := mustParse(t, "sparse64")
 		if spoil(&a); !errors.Is(a.Validate(), ErrArch) || !strings.Contains(a.Validate().Error(), name) {
 			t.Errorf("%s: %v", name, a.Validate())
 		}
 	}
-	a := DefaultArch()
-	if a.Accumulators = 64; !errors.Is(a.Validate(), ErrArch) {
-		t.Error("a tower has accumulators")
-	}
-	a.Accumulators, a.Body = 0, "transformer"
-	if err := a.Validate(); !errors.Is(err, ErrArch) || !strings.Contains(err.Error(), "body") {
-		t.Errorf("another body: %v", err)
+}
+
+// TestOnly: a backend that lacks a kind is named beside it.
+func TestOnly(t *testing.T) {
+	for kind, a := range map[string]Arch{
+		"attention":         {Blocks: []Block{{Kind: BlockInput, Width: 8}, {Kind: "attention"}}},
+		PolicyClassical:     mustParse(t, "8x1-classical"),
+		PolicyConvolutional: mustParse(t, "8x1"),
+	} {
+		err := a.Only("the abacus", BlockInput, BlockResidual, HeadFlattened)
+		if !errors.Is(err, ErrArch) || !strings.Contains(err.Error(), strconv.Quote(kind)) || !strings.Contains(err.Error(), "the abacus") {
+			t.Errorf("%s: %v", kind, err)
+		}
 	}
 }
 
@@ -116,7 +128,7 @@ func FuzzParseArch(f *testing.F) {
 			return
 		}
 		again, err := ParseArch(a.String())
-		if err != nil || again != a {
+		if err != nil || !again.Equal(a) {
 			t.Fatalf("%q is %s, which reads back as %+v, %v", s, a, again, err)
 		}
 	})
@@ -127,18 +139,30 @@ func TestValidateNamesTheField(t *testing.T) {
 		t.Fatal(err)
 	}
 	for field, spoil := range map[string]func(a *Arch){
-		"version":             func(a *Arch) { a.Version = 2 },
-		"filters":             func(a *Arch) { a.Filters = 0 },
-		"blocks":              func(a *Arch) { a.Blocks = -1 },
-		"se_ratio":            func(a *Arch) { a.SERatio = -4 },
-		"activation":          func(a *Arch) { a.Activation = "swish" },
-		"input_format":        func(a *Arch) { a.InputFormat = 3 },
-		"policy_head":         func(a *Arch) { a.PolicyHead = "attention" },
-		"value_head":          func(a *Arch) { a.ValueHead = "" },
-		"value_channels":      func(a *Arch) { a.ValueChannels = 0 },
-		"value_hidden":        func(a *Arch) { a.ValueHidden = 1 << 20 },
-		"moves_left_channels": func(a *Arch) { a.MLChannels = 0 },
-		"moves_left_hidden":   func(a *Arch) { a.MLHidden = 0 },
+		"filters":                    func(a *Arch) { a.Blocks[0].Width = 0 },
+		"blocks is 0":                func(a *Arch) { a.Blocks = a.Blocks[:1] },
+		"blocks is 257":              func(a *Arch) { *a = Tower(32, 9999) },
+		"blocks is -1":               func(a *Arch) { a.Blocks = nil },
+		"takes the position":         func(a *Arch) { a.Blocks[1] = a.Blocks[0] },
+		"takes planes":               func(a *Arch) { a.Blocks = a.Blocks[1:] },
+		"not like block 1":           func(a *Arch) { a.Blocks[3].SERatio = 8 },
+		`kind "attention"`:           func(a *Arch) { a.Blocks[1].Kind = "attention" },
+		"se_ratio":                   func(a *Arch) { a.Blocks[1].SERatio = -4 },
+		"residual has sizes that it": func(a *Arch) { a.Blocks[1].Width = 32 },
+		"activation":                 func(a *Arch) { a.Activation = "swish" },
+		"input_format":               func(a *Arch) { a.Blocks[0].InputFormat = 3 },
+		"policy_head":                func(a *Arch) { a.Head(Policy).Kind = "attention" },
+		"value_head":                 func(a *Arch) { a.Head(Value).Form = "" },
+		"value_channels":             func(a *Arch) { a.Head(Value).Channels = 0 },
+		"value_hidden":               func(a *Arch) { a.Head(Value).Hidden = 1 << 20 },
+		"moves_left_channels":        func(a *Arch) { a.Head(MovesLeft).Channels = 0 },
+		"moves_left_hidden":          func(a *Arch) { a.Head(MovesLeft).Hidden = 0 },
+		"moves_left_head":            func(a *Arch) { a.Head(MovesLeft).Form = ValueWDL },
+		"convolutional has sizes":    func(a *Arch) { a.Head(Policy).Hidden = 3 },
+		"in this order":              func(a *Arch) { a.Heads[0], a.Heads[1] = a.Heads[1], a.Heads[0] },
+		"head 0 is for":              func(a *Arch) { a.Heads = a.Heads[1:] },
+		"may be absent":              func(a *Arch) { a.Heads = append(a.Heads, a.Heads[2]) },
+		`head 2 is for "value"`:      func(a *Arch) { a.Heads[2].Output = Value },
 	} {
 		a := DefaultArch()
 		spoil(&a)
@@ -146,42 +170,137 @@ func TestValidateNamesTheField(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	a := DefaultArch()
-	a.Filters, a.Blocks = 0, 0
-	if err := a.Validate(); !strings.Contains(err.Error(), "filters") || !strings.Contains(err.Error(), "blocks") {
+	if err := Tower(0, 0).Validate(); !strings.Contains(err.Error(), "filters") || !strings.Contains(err.Error(), "blocks") {
 		t.Errorf("two wrong fields: %v", err)
 	}
-	a = DefaultArch()
-	a.MovesLeft, a.MLChannels, a.MLHidden = false, 0, 0
+	a := DefaultArch()
+	a.Heads = a.Heads[:2]
 	if err := a.Validate(); err != nil {
 		t.Errorf("without moves left: %v", err)
 	}
 }
 
-func TestArchJSON(t *testing.T) {
-	const want = `{"version":1,"filters":32,"blocks":4,"se_ratio":4,"activation":"relu","input_format":1,"policy_head":"convolutional",` +
-		`"value_head":"wdl","value_channels":32,"value_hidden":128,"moves_left":true,"moves_left_channels":8,"moves_left_hidden":128}`
-	got, err := json.Marshal(DefaultArch())
-	if err != nil || string(got) != want {
-		t.Fatalf("%s, %v, want %s", got, err, want)
-	}
-	var back Arch
-	if err := json.Unmarshal(got, &back); err != nil || back != DefaultArch() {
-		t.Errorf("reads back as %+v, %v", back, err)
-	}
+// TestCopies: copies share their lists, clones do not.
+func TestCopies(t *testing.T) {
 	a := DefaultArch()
-	a.MovesLeft = false // its sizes say nothing now
-	b := a
-	b.MLChannels, b.MLHidden = 0, 0
-	ja, _ := json.Marshal(a)
-	if jb, _ := json.Marshal(b); string(ja) != string(jb) {
-		t.Errorf("one net, two texts: %s and %s", ja, jb)
+	b := a.Clone()
+	if !a.Equal(b) || a.Head("rating") != nil {
+		t.Errorf("%+v is cloned as %+v", a, b)
+	}
+	b.Head(Value).Hidden++
+	b.Blocks[1].SERatio = 0
+	if a.Equal(b) || !a.Equal(DefaultArch()) {
+		t.Errorf("%+v and its clone %+v share", a, b)
+	}
+}
+
+// frozen are nets of version 1: their JSON, the id of their fresh weights of seed 7 and
+// the SHA-256 of their file. Files that people have depend on every bit.
+var frozen = []struct{ name, json, id, file string }{
+	{"32x4-se", `{"version":1,"filters":32,"blocks":4,"se_ratio":4,"activation":"relu","input_format":1,"policy_head":"convolutional","value_head":"wdl","value_channels":32,"value_hidden":128,"moves_left":true,"moves_left_channels":8,"moves_left_hidden":128}`,
+		"c84e4f9b74a49d7836ef361d41cfc811c8603b5169b436a2cbf445167333329e", "9fad9f0a4f5303b3c453d63899f7bb77550303df8f376bbbbdf3f5e844b568cd"},
+	{"16x2-plain", `{"version":1,"filters":16,"blocks":2,"se_ratio":0,"activation":"relu","input_format":1,"policy_head":"convolutional","value_head":"wdl","value_channels":32,"value_hidden":128,"moves_left":true,"moves_left_channels":8,"moves_left_hidden":128}`,
+		"f6de17ea0a28c1d543a0f610377490f46095dfac6f974c2d10dd7dd13a087489", "341b59c8504c92006f86885e79e0d5040d090294c4e4e28a3270417e2dbc59ab"},
+	{"16x2-se8", `{"version":1,"filters":16,"blocks":2,"se_ratio":8,"activation":"relu","input_format":1,"policy_head":"convolutional","value_head":"wdl","value_channels":32,"value_hidden":128,"moves_left":true,"moves_left_channels":8,"moves_left_hidden":128}`,
+		"9a81e70226118a3c2535eca41f03aaf36ccd8837e2242eeeaa1129e77754d493", "0ea35bbe1d70b29255a633f80f82e27c4095777320da449a0b2ce347220fc31f"},
+	{"16x1-se-mish", `{"version":1,"filters":16,"blocks":1,"se_ratio":4,"activation":"mish","input_format":1,"policy_head":"convolutional","value_head":"wdl","value_channels":32,"value_hidden":128,"moves_left":true,"moves_left_channels":8,"moves_left_hidden":128}`,
+		"6c36da3c8ddd5f0e982bce6f86af6706a3325cec61aea3599d293180da72860b", "038e207906a0e27de0da3bb3d63bdf0e4be88fb78a7c7ffb8dddcb1f84608ecb"},
+	{"16x1-se-classical", `{"version":1,"filters":16,"blocks":1,"se_ratio":4,"activation":"relu","input_format":1,"policy_head":"classical","value_head":"wdl","value_channels":32,"value_hidden":128,"moves_left":true,"moves_left_channels":8,"moves_left_hidden":128}`,
+		"d2292995dadd95459c5a4487d95efdb4eb5419dd478e8af49cb8c01b1a8e4f6f", "9ad02c87c78aca3a99b6d31eb68b9e7f4fc5a1d1a90ca8daf3030aa8e832c87e"},
+	{"16x1-se-scalar", `{"version":1,"filters":16,"blocks":1,"se_ratio":4,"activation":"relu","input_format":1,"policy_head":"convolutional","value_head":"scalar","value_channels":32,"value_hidden":128,"moves_left":true,"moves_left_channels":8,"moves_left_hidden":128}`,
+		"9037a44ded7cb82b41d994695822997a80f9d9c12b6dd6ae51f2ec090c4f4432", "4f843c4bccbfe9c17026abece7249ab2e628f54461ab2db864305ac5fe64fbd0"},
+	{"16x1-se-noml", `{"version":1,"filters":16,"blocks":1,"se_ratio":4,"activation":"relu","input_format":1,"policy_head":"convolutional","value_head":"wdl","value_channels":32,"value_hidden":128,"moves_left":false}`,
+		"b8302848b55a5f1ede6079d575e931d6e1cdc293525524c2442622c8533b7b9f", "710e1df4b5579dc4125089920523f21880ef17f425cc8c642f5d3106c8914b34"},
+	{"8x2-plain-mish-classical-scalar-noml", `{"version":1,"filters":8,"blocks":2,"se_ratio":0,"activation":"mish","input_format":1,"policy_head":"classical","value_head":"scalar","value_channels":32,"value_hidden":128,"moves_left":false}`,
+		"c6197d730aa90efcc1de504f8e0d26c24a8250f4fc2d06ceef997cada4ee5299", "acd6d144aa1252f7644c91136f0ac03bae98642f22e293a4550e027067660b20"},
+	{"sparse64", `{"version":1,"body":"sparse","accumulators":64,"value_head":"wdl","value_hidden":32,"policy_units":64,"moves_left":true}`,
+		"5ea0ccea508b2ebd48eec23701b0377165f2da5215eb805e438f90d5b8e09a1a", "978020be3fba126b6195b39d0c6f76a42cf52c53e8922d2cf569dc952e8fa80e"},
+	{"sparse128-v16-p128-noml", `{"version":1,"body":"sparse","accumulators":128,"value_head":"wdl","value_hidden":16,"policy_units":128,"moves_left":false}`,
+		"1526bab1f730bdf1318f92afeafd57ca93803add692485cf3f8ba085ca34b15d", "44c7a114106d2ec301881740bbbc326c96200808dfecb9a0f7540907ec1f6c9f"},
+	{"8x1-se", `{"version":1,"filters":8,"blocks":1,"se_ratio":4,"activation":"relu","input_format":1,"policy_head":"convolutional","value_head":"wdl","value_channels":4,"value_hidden":8,"moves_left":true,"moves_left_channels":2,"moves_left_hidden":6}`,
+		"f6405057f2dfc7116f14dc0d9aeea478db18adfe004db8c46944532f101e2f05", "36bcfe1de867f0f89ccac4deee6039266cc8b0efe58f26e5ddf667db5c4c2ae6"},
+}
+
+func TestFrozen(t *testing.T) {
+	for _, c := range frozen {
+		a, err := parseArchJSON(c.json)
+		if err != nil || a.String() != c.name {
+			t.Errorf("%s is read as %s, %v", c.name, a, err)
+			continue
+		}
+		if text, err := json.Marshal(a); err != nil || string(text) != c.json {
+			t.Errorf("%s is written as %s, %v, want %s", c.name, text, err, c.json)
+		}
+		n := Init(a, 7)
+		if n.ID() != c.id {
+			t.Errorf("a fresh %s has id %s, want %s", c.name, n.ID(), c.id)
+		}
+		h := sha256.New()
+		if err := WriteSafetensors(h, n, map[string]string{"name": "frozen"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := hex.EncodeToString(h.Sum(nil)); got != c.file {
+			t.Errorf("the file of %s has SHA-256 %s, want %s", c.name, got, c.file)
+		}
+		list, err := json.Marshal(listArch{listVersion, plainArch(a)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := parseArchJSON(string(list)); err != nil || !again.Equal(a) {
+			t.Errorf("%s reads back as %+v, %v", list, again, err)
+		}
+	}
+}
+
+func TestArchJSONRefuses(t *testing.T) {
+	tower, sparse := frozen[0].json, frozen[8].json
+	list := `{"version":2,"activation":"relu","blocks":[{"kind":"input_convolution","input_format":1,"width":8},{"kind":"residual"}],` +
+		`"heads":[{"output":"policy","kind":"convolutional"},{"output":"value","kind":"flattened","form":"wdl","channels":4,"hidden":8}]}`
+	if a, err := parseArchJSON(list); err != nil || a.String() != "8x1-plain-noml" {
+		t.Fatalf("%s is %s, %v", list, a, err)
+	}
+	for _, c := range []struct{ text, old, new, want string }{
+		{tower, `"version":1`, `"version":3`, "version is 3"},
+		{tower, `"version":1,`, ``, "version is 0"},
+		{tower, `"version":1`, `"version":2`, "unknown field"},
+		{tower, `"filters"`, `"tokens":1,"filters"`, `unknown field "tokens"`},
+		{tower, `}`, `} {}`, "after top-level value"},
+		{tower, `"blocks":4`, `"blocks":1000000000`, "blocks is 1000000000"},
+		{tower, `"blocks":4`, `"blocks":-1`, "blocks is -1"},
+		{tower, `"version":1`, `"version":1,"body":"transformer"`, "body"},
+		{tower, `"version":1`, `"version":1,"accumulators":64`, "fields of another body"},
+		{tower, `"convolutional"`, `"attention"`, "policy_head"},
+		{sparse, `"body"`, `"blocks":3,"body"`, "no fields of a tower"},
+		{sparse, `"body"`, `"se_ratio":4,"body"`, "no fields of a tower"},
+		{sparse, `"body"`, `"value_channels":4,"body"`, "sizes that it does not use"},
+		{sparse, `"wdl"`, `"scalar"`, "value_head"},
+		{list, `{"kind":"residual"}`, `{"kind":"attention"}`, `"attention"`},
+		{list, `"width":8`, `"width":8,"heads":2`, `unknown field "heads"`},
+		{list, `"kind":"flattened"`, `"kind":"averaged"`, `"averaged"`},
+		{list, `"residual"}`, `"residual"},{"kind":"residual","se_ratio":4}`, "not like block 1"},
+	} {
+		text := strings.Replace(c.text, c.old, c.new, 1)
+		if text == c.text {
+			t.Fatalf("%s is not in %s", c.old, text)
+		}
+		if a, err := parseArchJSON(text); !errors.Is(err, ErrArch) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s is %s, %v, want %q", text, a, err, c.want)
+		}
+	}
+	if a, err := parseArchJSON(strings.Replace(tower, `,"se_ratio":4`, "", 1)); err != nil || a.SEUnits() != 0 {
+		t.Errorf("without se_ratio: %s, %v", a, err)
+	}
+	without := strings.Replace(tower, `"moves_left":true`, `"moves_left":false`, 1) // its sizes say nothing now
+	a, err := parseArchJSON(without)
+	if text, _ := json.Marshal(a); err != nil || strings.Contains(string(text), "moves_left_") {
+		t.Errorf("%s is written as %s, %v", without, text, err)
 	}
 }
 
 func TestSEUnits(t *testing.T) {
 	for _, c := range []struct{ filters, ratio, want int }{{32, 4, 8}, {64, 4, 16}, {16, 4, 8}, {64, 0, 0}, {256, 8, 32}, {130, 4, 32}} {
-		if got := (Arch{Filters: c.filters, SERatio: c.ratio}).SEUnits(); got != c.want {
+		a := Arch{Blocks: TowerBlocks(c.filters, 1, c.ratio)}
+		if got := a.SEUnits(); got != c.want {
 			t.Errorf("%d filters, ratio %d: %d units, want %d", c.filters, c.ratio, got, c.want)
 		}
 	}

@@ -2,62 +2,92 @@ package nn
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// Suffixes of an architecture's name.
+// Suffixes of an architecture's name, besides those of heads.
 const (
 	suffixSE        = "se"
 	suffixNoSE      = "plain"
 	suffixNoML      = "noml"
-	defaultSERatio  = 4
 	suffixSeparator = "-"
 )
 
 // String returns filters x blocks and what differs from the default, for
-// instance "32x4-se", "64x6-plain", "64x6-se8-mish-scalar-noml". Sizes of the
-// value and moves-left heads are not in it.
+// instance "32x4-se", "64x6-plain", "64x6-se8-mish-scalar-noml", or a sparse net's
+// accumulators and units, "sparse128-v16-p128-noml". Sizes of a tower's value and
+// moves-left heads are not in it.
 func (a Arch) String() string {
-	if a.Sparse() {
-		return a.sparseName()
+	if len(a.Blocks) == 0 || blockKindOf(a.Blocks[0].Kind) == nil || blockKindOf(a.Blocks[0].Kind).name == nil {
+		return fmt.Sprintf("net of %d blocks", len(a.Blocks))
 	}
-	parts := []string{fmt.Sprintf("%dx%d", a.Filters, a.Blocks)}
-	switch a.SERatio {
-	case 0:
-		parts = append(parts, suffixNoSE)
-	case defaultSERatio:
-		parts = append(parts, suffixSE)
-	default:
-		parts = append(parts, suffixSE+strconv.Itoa(a.SERatio))
+	parts := blockKindOf(a.Blocks[0].Kind).name(a.Blocks)
+	if a.Activation != ReLU {
+		parts = append(parts, a.Activation)
 	}
-	for _, choice := range [][2]string{{a.Activation, ReLU}, {a.PolicyHead, PolicyConvolutional}, {a.ValueHead, ValueWDL}} {
-		if choice[0] != choice[1] {
-			parts = append(parts, choice[0])
+	for _, h := range a.Heads {
+		if h.Form == ValueScalar {
+			parts = append(parts, h.Form)
+		}
+		if k := headKindOf(h.Kind); k == nil || !k.usual {
+			parts = append(parts, h.Kind)
 		}
 	}
-	if !a.MovesLeft {
+	for _, h := range slices.Backward(a.Heads) {
+		for _, s := range suffixed(h) {
+			if v := *s.of(&h); v != s.usual {
+				parts = append(parts, s.suffix+strconv.Itoa(v))
+			}
+		}
+	}
+	if a.Head(MovesLeft) == nil {
 		parts = append(parts, suffixNoML)
 	}
 	return strings.Join(parts, suffixSeparator)
 }
 
+// towerName is the beginning of a tower's name.
+func towerName(blocks []Block) []string {
+	se := suffixSE
+	switch ratio := blocks[len(blocks)-1].SERatio; ratio {
+	case 0:
+		se = suffixNoSE
+	case usualSERatio:
+	default:
+		se += strconv.Itoa(ratio)
+	}
+	return []string{fmt.Sprintf("%dx%d", blocks[0].Width, len(blocks)-1), se}
+}
+
+// suffixed lists the sizes of a head that stand in the net's name.
+func suffixed(h Head) (list []size[Head]) {
+	if k := headKindOf(h.Kind); k != nil {
+		list = slices.DeleteFunc(slices.Clone(k.sizes), func(s size[Head]) bool { return s.suffix == "" })
+	}
+	return list
+}
+
 // ParseArch returns the architecture of a name: "64x6" (filters x blocks) or a
-// kind "b6c64" (blocks, filters), with SE and the default heads, followed by any
-// of String's suffixes; or a sparse net "sparse256" (accumulators). Errors wrap ErrArch.
+// kind "b6c64" (blocks, filters), with SE and the default heads, or a sparse net
+// "sparse256" (accumulators), followed by any of String's suffixes. Errors wrap ErrArch.
 func ParseArch(s string) (Arch, error) {
 	parts := strings.Split(s, suffixSeparator)
-	if rest, ok := strings.CutPrefix(parts[0], BodySparse); ok {
-		return parseSparse(s, rest, parts[1:])
+	var a Arch
+	if rest, ok := strings.CutPrefix(parts[0], BlockSparse); ok {
+		if n, ok := parseCount(rest); ok {
+			a = SparseArch(n)
+		}
+	} else if filters, blocks, ok := parseSize(parts[0]); ok {
+		a = Tower(filters, blocks)
 	}
-	filters, blocks, ok := parseSize(parts[0])
-	if !ok {
+	if a.Blocks == nil {
 		return Arch{}, fmt.Errorf("%w: %q: want filters x blocks like 64x6, a kind like b6c64, or sparse256", ErrArch, s)
 	}
-	a := towerArch(filters, blocks)
 	for _, p := range parts[1:] {
 		if !a.applySuffix(p) {
-			return Arch{}, fmt.Errorf("%w: %q: unknown suffix %q (want se, se<ratio>, plain, mish, classical, scalar or noml)", ErrArch, s, p)
+			return Arch{}, fmt.Errorf("%w: %q: unknown suffix %q (want %s)", ErrArch, s, p, a.suffixes())
 		}
 	}
 	if err := a.Validate(); err != nil {
@@ -66,47 +96,18 @@ func ParseArch(s string) (Arch, error) {
 	return a, nil
 }
 
-// sparseName is a sparse net's String: "sparse256", "sparse256-v16-p128-noml" for other
-// value and policy units than the usual.
-func (a Arch) sparseName() string {
-	usual := SparseArch(a.Accumulators)
-	name := BodySparse + strconv.Itoa(a.Accumulators)
-	if a.ValueHidden != usual.ValueHidden {
-		name += suffixSeparator + "v" + strconv.Itoa(a.ValueHidden)
+// suffixes says which there are for a net that begins like a.
+func (a Arch) suffixes() string {
+	if a.Sparse() {
+		return "v<value units>, p<policy units> or noml"
 	}
-	if a.PolicyUnits != usual.PolicyUnits {
-		name += suffixSeparator + "p" + strconv.Itoa(a.PolicyUnits)
-	}
-	if !a.MovesLeft {
-		name += suffixSeparator + suffixNoML
-	}
-	return name
-}
-
-// parseSparse reads what sparseName wrote: s, accumulators and suffixes.
-func parseSparse(s, accumulators string, suffixes []string) (Arch, error) {
-	n, ok := parseCount(accumulators)
-	a := SparseArch(n)
-	for _, p := range suffixes {
-		units, good := 0, false
-		if p == suffixNoML {
-			a.MovesLeft, good = false, true
-		} else if rest, found := strings.CutPrefix(p, "v"); found {
-			units, good = parseCount(rest)
-			a.ValueHidden = units
-		} else if rest, found := strings.CutPrefix(p, "p"); found {
-			units, good = parseCount(rest)
-			a.PolicyUnits = units
+	words := []string{suffixSE, suffixSE + "<ratio>", suffixNoSE, Mish, ValueScalar}
+	for _, k := range headKinds {
+		if !k.usual {
+			words = append(words, k.kind)
 		}
-		ok = ok && good
 	}
-	if !ok {
-		return Arch{}, fmt.Errorf("%w: %q: want accumulators like sparse256, with -v<value units>, -p<policy units> or -noml", ErrArch, s)
-	}
-	if err := a.Validate(); err != nil {
-		return Arch{}, fmt.Errorf("%q: %w", s, err)
-	}
-	return a, nil
+	return strings.Join(words, ", ") + " or " + suffixNoML
 }
 
 // parseSize reads "64x6" or "b6c64".
@@ -126,26 +127,48 @@ func parseCount(s string) (int, bool) {
 	return int(n), err == nil && s[0] != '0'
 }
 
+// applySuffix changes a as a suffix says; false: there is none of that name. Whether it
+// suits the net is Validate's to say.
 func (a *Arch) applySuffix(p string) bool {
 	switch p {
 	case suffixSE:
-		a.SERatio = defaultSERatio
+		return a.setSE(usualSERatio)
 	case suffixNoSE:
-		a.SERatio = 0
+		return a.setSE(0)
 	case Mish:
 		a.Activation = Mish
-	case PolicyClassical:
-		a.PolicyHead = PolicyClassical
+		return true
 	case ValueScalar:
-		a.ValueHead = ValueScalar
+		a.Head(Value).Form = ValueScalar
+		return true
 	case suffixNoML:
-		a.MovesLeft, a.MLChannels, a.MLHidden = false, 0, 0
-	default:
-		ratio, ok := parseCount(strings.TrimPrefix(p, suffixSE))
-		if !ok || !strings.HasPrefix(p, suffixSE) {
-			return false
-		}
-		a.SERatio = ratio
+		a.Heads = slices.DeleteFunc(a.Heads, func(h Head) bool { return h.Output == MovesLeft })
+		return true
 	}
-	return true
+	if ratio, ok := parseCount(strings.TrimPrefix(p, suffixSE)); ok && strings.HasPrefix(p, suffixSE) {
+		return a.setSE(ratio)
+	}
+	kind := headKindOf(p)
+	for i := range a.Heads {
+		h := &a.Heads[i]
+		if kind != nil && !kind.usual && slices.Contains(kind.outputs, h.Output) {
+			h.Kind = p
+			return true
+		}
+		for _, s := range suffixed(*h) {
+			if n, ok := parseCount(strings.TrimPrefix(p, s.suffix)); ok && strings.HasPrefix(p, s.suffix) {
+				*s.of(h) = n
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// setSE gives all residual blocks a ratio; false: there are none.
+func (a *Arch) setSE(ratio int) bool {
+	for i := range a.Blocks[1:] {
+		a.Blocks[1+i].SERatio = ratio
+	}
+	return len(a.Blocks) > 1
 }

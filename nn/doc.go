@@ -4,6 +4,11 @@
 // [ReadSafetensors]). It computes nothing: nn/cpu infers, trainer trains, and
 // internal/testing/reference is the plain float64 forward pass that both are tested against.
 //
+// An architecture is a list of blocks, each of a kind, and heads that read the last
+// block's output. kinds.go is the table of the kinds: sizes, parameters, operations and
+// names all follow from it. A new kind is a row there, a case of [Fold], and one in each
+// backend that computes it; the others refuse it ([Arch.Only]).
+//
 // The body is Leela's residual tower, or that of a sparse net, for CPUs, whose formulas
 // are in docs/FORMATS.md. Per block of the tower, with y = bn2(conv2(h)) and
 // h = act(bn1(conv1(x))):

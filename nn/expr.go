@@ -196,7 +196,7 @@ func Mix(nets map[string]*Net, factors map[string]float64) (*Net, error) {
 	names := slices.Sorted(maps.Keys(nets))
 	first := nets[names[0]]
 	for _, name := range names[1:] {
-		if nets[name].Arch != first.Arch {
+		if !nets[name].Arch.Equal(first.Arch) {
 			return nil, fmt.Errorf("%s is a net %+v, %s is %+v: %w", names[0], first.Arch, name, nets[name].Arch, ErrMix)
 		}
 	}

@@ -1,17 +1,19 @@
 package nn
 
 import (
-	"fmt"
 	"math"
+	"slices"
 )
 
 // BatchNormEpsilon is added to the variance under the square root.
 const BatchNormEpsilon = 1e-5
 
-// Conv is a convolution with a bias: Weight [Co][Ci][K][K], Bias [Co].
+// Conv is a convolution with a bias: Weight [Co][Ci][K][K], Bias [Co]. Name and, where
+// batch norm is folded into it, BN are what the parameters' names begin with.
 type Conv struct {
 	Ci, Co, K    int
 	Weight, Bias []float32
+	Name, BN     string
 }
 
 // Dense is a fully connected layer: Weight [Out][In], Bias [Out]. After a
@@ -19,80 +21,85 @@ type Conv struct {
 type Dense struct {
 	In, Out      int
 	Weight, Bias []float32
+	Name         string
 }
 
-// FoldedBlock is a residual block; SE1 and SE2 are nil without
+// Layers are those of a block or a head, in the order of their use: convolutions, then
+// fully connected layers. A residual block's fully connected layers are those of its
 // squeeze-and-excitation.
-type FoldedBlock struct {
-	Conv1, Conv2 Conv
-	SE1, SE2     *Dense
+type Layers struct {
+	Convs []Conv
+	Dense []Dense
 }
 
-// ScalarHead is the value or the moves-left head.
-type ScalarHead struct {
-	Conv     Conv // 1x1, then the activation
-	FC1, FC2 Dense
-}
-
-// Folded is a net for inference: batch norm is part of the convolutions. Data of
-// layers without batch norm is shared with the net that it was made from.
+// Folded is a tower for inference: batch norm is part of the convolutions. Blocks and
+// Heads stand beside those of Arch. Data of layers without batch norm is shared with the
+// net that it was made from.
 type Folded struct {
-	Arch        Arch
-	Input       Conv
-	Tower       []FoldedBlock
-	PolicyConv1 Conv
-	PolicyConv2 *Conv  // convolutional head
-	PolicyFC    *Dense // classical head
-	Value       ScalarHead
-	MovesLeft   *ScalarHead // nil without
+	Arch          Arch
+	Blocks, Heads []Layers
 }
+
+// All lists the layers of all blocks and heads.
+func (f *Folded) All() []Layers { return slices.Concat(f.Blocks, f.Heads) }
 
 // Fold folds batch norm into the convolutions before it: with s =
 // gamma/sqrt(var+1e-5), weights*s and beta - mean*s, in float64. n must be valid
-// (Net.Validate).
+// (Net.Validate) and no sparse net, whose parameters are used as they are.
 func Fold(n *Net) *Folded {
-	a := n.Arch
-	f := &Folded{Arch: a, Input: n.foldConv("input.conv", "input.bn", 3)}
-	for i := range a.Blocks {
-		name := fmt.Sprintf("tower.%d", i)
-		b := FoldedBlock{
-			Conv1: n.foldConv(name+".conv1", name+".bn1", 3),
-			Conv2: n.foldConv(name+".conv2", name+".bn2", 3),
+	f := &Folded{Arch: n.Arch}
+	for i, b := range n.Arch.Blocks {
+		var l Layers
+		switch name := blockName(i); b.Kind {
+		case BlockInput:
+			l.Convs = []Conv{n.foldConv(name+".conv", name+".bn")}
+		case BlockResidual:
+			l.Convs = []Conv{n.foldConv(name+".conv1", name+".bn1"), n.foldConv(name+".conv2", name+".bn2")}
+			if b.SERatio > 0 {
+				l.Dense = n.dense(name+".se.fc1", name+".se.fc2")
+			}
 		}
-		if a.SEUnits() > 0 {
-			b.SE1, b.SE2 = n.dense(name+".se.fc1"), n.dense(name+".se.fc2")
+		f.Blocks = append(f.Blocks, l)
+	}
+	for _, h := range n.Arch.Heads {
+		var l Layers
+		switch name := h.Output; h.Kind {
+		case PolicyConvolutional:
+			l.Convs = []Conv{n.foldConv("policy.conv1", "policy.bn"), n.conv("policy.conv2")}
+			l.Convs[1].Bias = n.Get("policy.conv2.bias")
+		case PolicyClassical:
+			l = Layers{[]Conv{n.foldConv("policy.conv1", "policy.bn")}, n.dense("policy.fc")}
+		case HeadFlattened:
+			l = Layers{[]Conv{n.foldConv(name+".conv", name+".bn")}, n.dense(name+".fc1", name+".fc2")}
 		}
-		f.Tower = append(f.Tower, b)
-	}
-	if a.PolicyHead == PolicyClassical {
-		f.PolicyConv1, f.PolicyFC = n.foldConv("policy.conv1", "policy.bn", 1), n.dense("policy.fc")
-	} else {
-		f.PolicyConv1 = n.foldConv("policy.conv1", "policy.bn", 3)
-		f.PolicyConv2 = &Conv{Ci: a.Filters, Co: PolicyPlanes, K: 3, Weight: n.Get("policy.conv2.weight"), Bias: n.Get("policy.conv2.bias")}
-	}
-	f.Value = *n.scalarHead("value")
-	if a.MovesLeft {
-		f.MovesLeft = n.scalarHead("moves_left")
+		f.Heads = append(f.Heads, l)
 	}
 	return f
 }
 
-func (n *Net) scalarHead(name string) *ScalarHead {
-	return &ScalarHead{Conv: n.foldConv(name+".conv", name+".bn", 1), FC1: *n.dense(name + ".fc1"), FC2: *n.dense(name + ".fc2")}
+// dense returns fully connected layers, whose data is shared.
+func (n *Net) dense(names ...string) (list []Dense) {
+	for _, name := range names {
+		w, bias := n.Get(name+".weight"), n.Get(name+".bias")
+		list = append(list, Dense{In: len(w) / len(bias), Out: len(bias), Weight: w, Bias: bias, Name: name})
+	}
+	return list
 }
 
-func (n *Net) dense(name string) *Dense {
-	w, bias := n.Get(name+".weight"), n.Get(name+".bias")
-	return &Dense{In: len(w) / len(bias), Out: len(bias), Weight: w, Bias: bias}
+// conv returns a convolution without bias, whose weights are shared.
+func (n *Net) conv(name string) Conv {
+	i := slices.IndexFunc(n.Params, func(p Param) bool { return p.Name == name+".weight" })
+	p := &n.Params[i]
+	return Conv{Co: p.Shape[0], Ci: p.Shape[1], K: p.Shape[2], Weight: p.Data, Name: name}
 }
 
-func (n *Net) foldConv(conv, bn string, k int) Conv {
-	w := n.Get(conv + ".weight")
+func (n *Net) foldConv(conv, bn string) Conv {
+	c := n.conv(conv)
+	w := c.Weight
 	gamma, beta, mean, variance := n.Get(bn+".gamma"), n.Get(bn+".beta"), n.Get(bn+".mean"), n.Get(bn+".var")
-	co := len(gamma)
-	size := len(w) / co
-	c := Conv{Ci: size / (k * k), Co: co, K: k, Weight: make([]float32, len(w)), Bias: make([]float32, co)}
-	for o := range co {
+	size := c.Ci * c.K * c.K
+	c.Weight, c.Bias, c.BN = make([]float32, len(w)), make([]float32, c.Co), bn
+	for o := range c.Co {
 		s := float64(gamma[o]) / math.Sqrt(float64(variance[o])+BatchNormEpsilon)
 		c.Bias[o] = float32(float64(beta[o]) - float64(mean[o])*s)
 		for i, v := range w[o*size:][:size] {

@@ -47,7 +47,7 @@ func (n *Net) Len() (total int) {
 
 // Clone returns a deep copy.
 func (n *Net) Clone() *Net {
-	c := &Net{Arch: n.Arch, Params: slices.Clone(n.Params)}
+	c := &Net{Arch: n.Arch.Clone(), Params: slices.Clone(n.Params)}
 	for i := range c.Params {
 		c.Params[i].Shape = slices.Clone(c.Params[i].Shape)
 		c.Params[i].Data = slices.Clone(c.Params[i].Data)

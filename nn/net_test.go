@@ -104,7 +104,7 @@ func TestNetValidate(t *testing.T) {
 		"order":        {func(n *Net) { n.Params[1], n.Params[2] = n.Params[2], n.Params[1] }, "input.bn.beta"},
 		"shape":        {func(n *Net) { n.Params[0].Shape = []int{8, 112, 9} }, "[8 112 9]"},
 		"length":       {func(n *Net) { n.Params[3].Data = n.Params[3].Data[1:] }, "7 numbers"},
-		"architecture": {func(n *Net) { n.Arch.Blocks = 2 }, "tower.1"},
+		"architecture": {func(n *Net) { n.Arch = Tower(n.Arch.Width(), 2) }, "tower.1"},
 	} {
 		n := sample(t, "8x1")
 		c.spoil(n)
@@ -118,25 +118,39 @@ func TestNetValidate(t *testing.T) {
 func TestFold(t *testing.T) {
 	n := sample(t, "8x1")
 	f := Fold(n)
+	conv := f.Blocks[1].Convs[1]
 	w, gamma, beta := n.Get("tower.0.conv2.weight"), n.Get("tower.0.bn2.gamma"), n.Get("tower.0.bn2.beta")
 	mean, variance := n.Get("tower.0.bn2.mean"), n.Get("tower.0.bn2.var")
 	for o := range 8 {
 		s := float64(gamma[o]) / math.Sqrt(float64(variance[o])+1e-5)
-		if got, want := float64(f.Tower[0].Conv2.Bias[o]), float64(beta[o])-float64(mean[o])*s; math.Abs(got-want) > 1e-6 {
+		if got, want := float64(conv.Bias[o]), float64(beta[o])-float64(mean[o])*s; math.Abs(got-want) > 1e-6 {
 			t.Errorf("bias %d is %v, want %v", o, got, want)
 		}
 		for i := range 72 {
-			if got, want := float64(f.Tower[0].Conv2.Weight[o*72+i]), float64(w[o*72+i])*s; math.Abs(got-want) > 1e-6 {
+			if got, want := float64(conv.Weight[o*72+i]), float64(w[o*72+i])*s; math.Abs(got-want) > 1e-6 {
 				t.Fatalf("weight %d,%d is %v, want %v", o, i, got, want)
 			}
 		}
 	}
-	if got, want := f.Value.FC2.Out, 3; got != want || f.MovesLeft.FC1.In != 512 || f.PolicyConv2.Co != 80 || f.PolicyFC != nil {
-		t.Errorf("heads: value %d, moves left %+v", got, f.MovesLeft.FC1.In)
+	if got, moves := f.Heads[1].Dense[1].Out, f.Heads[2].Dense[0].In; got != 3 || moves != 512 || f.Heads[0].Convs[1].Co != 80 || f.Heads[0].Dense != nil {
+		t.Errorf("heads: value %d, moves left %d", got, moves)
 	}
 	g := Fold(sample(t, "8x1-plain-classical-scalar-noml"))
-	if g.Tower[0].SE1 != nil || g.PolicyConv2 != nil || g.PolicyFC.Out != 1858 || g.Value.FC2.Out != 1 || g.MovesLeft != nil {
+	if g.Blocks[1].Dense != nil || len(g.Heads[0].Convs) != 1 || g.Heads[0].Dense[0].Out != 1858 || g.Heads[1].Dense[1].Out != 1 || len(g.Heads) != 2 {
 		t.Errorf("plain net: %+v", g.Arch)
+	}
+	names := ""
+	for _, l := range f.All() {
+		for _, c := range l.Convs {
+			names += c.Name + "/" + c.BN + " "
+		}
+		for _, d := range l.Dense {
+			names += d.Name + " "
+		}
+	}
+	if want := "input.conv/input.bn tower.0.conv1/tower.0.bn1 tower.0.conv2/tower.0.bn2 tower.0.se.fc1 tower.0.se.fc2 policy.conv1/policy.bn policy.conv2/ " +
+		"value.conv/value.bn value.fc1 value.fc2 moves_left.conv/moves_left.bn moves_left.fc1 moves_left.fc2 "; names != want {
+		t.Errorf("layers %s\nwant   %s", names, want)
 	}
 }
 

@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -82,13 +81,8 @@ func ReadArch(r io.Reader) (Arch, error) {
 // parseArchJSON reads the architecture of a file and refuses what this build
 // does not know.
 func parseArchJSON(text string) (a Arch, err error) {
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&a); err != nil {
-		return a, fmt.Errorf("%w: %w", ErrArch, err)
-	}
-	if d.More() {
-		return a, fmt.Errorf("%w: text after the JSON object", ErrArch)
+	if err := a.UnmarshalJSON([]byte(text)); err != nil {
+		return a, err
 	}
 	return a, a.Validate()
 }

@@ -45,32 +45,40 @@ func numElements(shape []int) int {
 	return n
 }
 
-// specList collects the parameters of layers in order.
-type specList []ParamSpec
-
-func (l *specList) add(name string, kind Kind, shape ...int) {
-	*l = append(*l, ParamSpec{Name: name + "." + kind.String(), Shape: shape, Kind: kind})
+// layers collects the parameters of layers in order, and their nominal operations.
+type layers struct {
+	specs []ParamSpec
+	flops int64
 }
 
-func (l *specList) conv(name string, ci, co, k int) { l.add(name, Weight, co, ci, k, k) }
+func (l *layers) add(name string, kind Kind, shape ...int) {
+	l.specs = append(l.specs, ParamSpec{Name: name + "." + kind.String(), Shape: shape, Kind: kind})
+}
 
-func (l *specList) batchNorm(name string, c int) {
+// conv is a convolution without bias over the board.
+func (l *layers) conv(name string, ci, co, k int) {
+	l.add(name, Weight, co, ci, k, k)
+	l.flops += 2 * encoding.NumSquares * int64(ci*co*k*k)
+}
+
+// unit is a convolution and batch norm.
+func (l *layers) unit(conv, bn string, ci, co, k int) {
+	l.conv(conv, ci, co, k)
 	for _, kind := range []Kind{Gamma, Beta, Mean, Var} {
-		l.add(name, kind, c)
+		l.add(bn, kind, co)
 	}
 }
 
-func (l *specList) dense(name string, in, out int) {
+func (l *layers) dense(name string, in, out int) {
 	l.add(name, Weight, out, in)
 	l.add(name, Bias, out)
+	l.flops += 2 * int64(in) * int64(out)
 }
 
-// scalarHead is a 1x1 convolution with batch norm and two fully connected layers.
-func (l *specList) scalarHead(name string, filters, channels, hidden, outputs int) {
-	l.conv(name+".conv", filters, channels, 1)
-	l.batchNorm(name+".bn", channels)
-	l.dense(name+".fc1", channels*64, hidden)
-	l.dense(name+".fc2", hidden, outputs)
+// table is a matrix of which a position needs some rows.
+func (l *layers) table(name string, rows, width, used int) {
+	l.add(name, Weight, rows, width)
+	l.flops += 2 * int64(used) * int64(width)
 }
 
 // Specs returns the parameters of a valid architecture: input, tower, policy,
@@ -89,48 +97,26 @@ func (l *specList) scalarHead(name string, filters, channels, hidden, outputs in
 //	input.{weight [NumSparse,A], bias [A]}: a row a feature
 //	policy.fc1.{weight [P,2A], bias}   policy.moves|kinds.{weight [1858|NumMoveKinds,P], bias}
 //	value.fc1.{weight [V,2A], bias}   value.fc2.{weight [3,V], bias}   moves_left.fc2.{weight [1,V], bias}
-func Specs(a Arch) []ParamSpec {
-	var l specList
-	if a.Sparse() {
-		l.add("input", Weight, encoding.NumSparse, a.Accumulators)
-		l.add("input", Bias, a.Accumulators)
-		l.dense("policy.fc1", 2*a.Accumulators, a.PolicyUnits)
-		l.dense("policy.moves", a.PolicyUnits, encoding.NumPolicy)
-		l.dense("policy.kinds", a.PolicyUnits, encoding.NumMoveKinds)
-		l.dense("value.fc1", 2*a.Accumulators, a.ValueHidden)
-		l.dense("value.fc2", a.ValueHidden, a.ValueOutputs())
-		if a.MovesLeft {
-			l.dense("moves_left.fc2", a.ValueHidden, 1)
-		}
-		return l
+func Specs(a Arch) []ParamSpec { return a.layers().specs }
+
+// layers lists the layers of a valid architecture.
+func (a Arch) layers() (l layers) {
+	in := 0
+	for i, b := range a.Blocks {
+		k := blockKindOf(b.Kind)
+		k.layers(&l, blockName(i), b, in)
+		in = k.width(b, in)
 	}
-	f := a.Filters
-	l.conv("input.conv", encoding.NumPlanes, f, 3)
-	l.batchNorm("input.bn", f)
-	for i := range a.Blocks {
-		block := fmt.Sprintf("tower.%d", i)
-		for j := 1; j <= 2; j++ {
-			l.conv(fmt.Sprintf("%s.conv%d", block, j), f, f, 3)
-			l.batchNorm(fmt.Sprintf("%s.bn%d", block, j), f)
-		}
-		if units := a.SEUnits(); units > 0 {
-			l.dense(block+".se.fc1", f, units)
-			l.dense(block+".se.fc2", units, 2*f)
-		}
-	}
-	if a.PolicyHead == PolicyClassical {
-		l.conv("policy.conv1", f, ClassicalChannels, 1)
-		l.batchNorm("policy.bn", ClassicalChannels)
-		l.dense("policy.fc", ClassicalChannels*64, encoding.NumPolicy)
-	} else {
-		l.conv("policy.conv1", f, f, 3)
-		l.batchNorm("policy.bn", f)
-		l.conv("policy.conv2", f, PolicyPlanes, 3)
-		l.add("policy.conv2", Bias, PolicyPlanes)
-	}
-	l.scalarHead("value", f, a.ValueChannels, a.ValueHidden, a.ValueOutputs())
-	if a.MovesLeft {
-		l.scalarHead("moves_left", f, a.MLChannels, a.MLHidden, 1)
+	for _, h := range a.Heads {
+		headKindOf(h.Kind).layers(&l, a, h)
 	}
 	return l
+}
+
+// blockName begins the names of block i's parameters.
+func blockName(i int) string {
+	if i == 0 {
+		return "input"
+	}
+	return fmt.Sprintf("tower.%d", i-1)
 }

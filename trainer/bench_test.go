@@ -24,8 +24,7 @@ func BenchmarkStep(b *testing.B) {
 }
 
 func benchStep(b *testing.B, filters, blocks, batch int, amp bool) {
-	a := nn.DefaultArch()
-	a.Filters, a.Blocks = filters, blocks
+	a := nn.Tower(filters, blocks)
 	cfg := DefaultConfig()
 	cfg.BatchSize, cfg.Workers, cfg.Precision = batch, 1, precisionOf(amp)
 	tr := newTestTrainer(b, nn.Init(a, 1), cfg)

@@ -176,7 +176,7 @@ func (c *Config) validateLosses() error {
 func LossesFor(a nn.Arch, losses []Loss) []Loss {
 	var fit []Loss
 	for _, l := range losses {
-		if l.Head == HeadMovesLeft && !a.MovesLeft {
+		if l.Head == HeadMovesLeft && a.Head(nn.MovesLeft) == nil {
 			continue
 		}
 		if l.Head == HeadValue {
@@ -189,7 +189,7 @@ func LossesFor(a nn.Arch, losses []Loss) []Loss {
 
 // valueKind is the loss formula of a net's value head.
 func valueKind(a nn.Arch) LossKind {
-	if a.ValueHead == nn.ValueScalar {
+	if a.ValueForm() == nn.ValueScalar {
 		return MSE
 	}
 	return WDLCrossEntropy
@@ -200,11 +200,11 @@ func (c *Config) checkNet(a nn.Arch) error {
 	for i := range c.Losses {
 		l := &c.Losses[i]
 		field := fmt.Sprintf("losses[%d] (%s)", i, l.Metric)
-		if l.Head == HeadMovesLeft && !a.MovesLeft {
+		if l.Head == HeadMovesLeft && a.Head(nn.MovesLeft) == nil {
 			return configError(field, "the net %s has no moves-left head", a)
 		}
 		if want := valueKind(a); l.Head == HeadValue && l.Kind != want {
-			return configError(field, "the net %s has value head %q: want kind %q, not %q", a, a.ValueHead, want, l.Kind)
+			return configError(field, "the net %s has value head %q: want kind %q, not %q", a, a.ValueForm(), want, l.Kind)
 		}
 	}
 	return nil

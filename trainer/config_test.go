@@ -56,8 +56,7 @@ func TestConfigValidate(t *testing.T) {
 // TestLossesFitNet: a loss on a head that the net lacks is refused by New;
 // LossesFor leaves it out.
 func TestLossesFitNet(t *testing.T) {
-	arch := nntest.TinyArch()
-	arch.MovesLeft, arch.ValueHead = false, nn.ValueScalar
+	arch := nntest.Arch("16x2-scalar-noml")
 	cfg := DefaultConfig()
 	if _, err := New(nn.Init(arch, 1), cfg); !errors.Is(err, ErrConfig) {
 		t.Errorf("losses of absent heads: %v", err)

@@ -36,8 +36,7 @@ func ExampleTrainer_Step() {
 		fmt.Println(err)
 		return
 	}
-	arch := nn.DefaultArch()
-	arch.Filters, arch.Blocks = 8, 1
+	arch := nn.Tower(8, 1)
 	cfg := trainer.DefaultConfig()
 	cfg.BatchSize, cfg.Workers = len(game.Plies), 1
 	cfg.Losses = trainer.LossesFor(arch, cfg.Losses)

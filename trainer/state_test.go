@@ -24,12 +24,7 @@ func savedState(t testing.TB, arch nn.Arch, cfg Config) (*Trainer, []byte) {
 }
 
 // smallArch keeps a state at some kilobytes.
-func smallArch() nn.Arch {
-	a := nntest.TinyArch()
-	a.Filters, a.Blocks, a.SERatio, a.MovesLeft = 2, 1, 0, false
-	a.ValueChannels, a.ValueHidden = 1, 2
-	return a
-}
+func smallArch() nn.Arch { return nntest.Resized(nntest.Arch("2x1-plain-noml"), 1, 2, 0, 0) }
 
 // TestStateDamaged: a state cut at any byte, with any bit of it flipped, or with
 // bytes after its end is refused, and the trainer stays as it was.
@@ -69,8 +64,8 @@ func TestStateMismatch(t *testing.T) {
 	arch := smallArch()
 	cfg := testConfig(arch, 2)
 	_, state := savedState(t, arch, cfg)
-	wide := arch
-	wide.Filters = 4
+	wide := arch.Clone()
+	wide.Blocks[0].Width = 4
 	adam := cfg
 	adam.Optimizer = OptimizerAdamW
 	for name, tr := range map[string]*Trainer{

@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -39,8 +40,7 @@ func TestExportCommand(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(from, "n"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	a := nn.DefaultArch()
-	a.Filters, a.Blocks, a.ValueChannels, a.ValueHidden, a.MLChannels, a.MLHidden = 8, 1, 4, 8, 2, 8
+	a := nntest.Resized(nn.Tower(8, 1), 4, 8, 2, 8)
 	f, err := os.Create(filepath.Join(from, "n", setup.NetFile))
 	if err != nil {
 		t.Fatal(err)

@@ -30,38 +30,35 @@ func networkFormat(file *netpb.Net) *netpb.NetworkFormat {
 
 // archOf returns the architecture of a file: the format says which heads there
 // are, the lengths of layers say the sizes.
-func archOf(file *netpb.Net, f *netpb.NetworkFormat) (nn.Arch, error) {
-	a := nn.DefaultArch()
+func archOf(file *netpb.Net, f *netpb.NetworkFormat) (a nn.Arch, err error) {
 	if err := checkFormat(f); err != nil {
 		return a, err
 	}
 	c := counter{file.GetFormat().GetWeightsEncoding()}
 	w := file.GetWeights()
-	a.Blocks = len(w.GetResidual())
-	a.Filters = c.ratio(w.GetInput().GetWeights(), encoding.NumPlanes*9)
-	if a.Filters < 1 || a.Blocks < 1 {
-		return a, fmt.Errorf("%w: an input convolution of %d numbers and %d residual blocks", ErrCorrupt, c.count(w.GetInput().GetWeights()), a.Blocks)
+	blocks := len(w.GetResidual())
+	filters := c.ratio(w.GetInput().GetWeights(), encoding.NumPlanes*9)
+	if filters < 1 || blocks < 1 {
+		return a, fmt.Errorf("%w: an input convolution of %d numbers and %d residual blocks", ErrCorrupt, c.count(w.GetInput().GetWeights()), blocks)
 	}
-	var err error
-	if a.SERatio, err = seRatioOf(w.GetResidual(), a.Filters, c); err != nil {
+	se, err := seRatioOf(w.GetResidual(), filters, c)
+	if err != nil {
 		return a, err
 	}
+	policy, err := policyOf(filters, f, w, c)
+	if err != nil {
+		return a, err
+	}
+	value := nn.Head{Output: nn.Value, Kind: nn.HeadFlattened, Form: nn.ValueWDL, Channels: c.ratio(w.GetValue().GetWeights(), filters), Hidden: c.count(w.GetIp1ValB())}
+	if f.GetValue() == valueClassical {
+		value.Form = nn.ValueScalar
+	}
+	a = nn.Arch{Activation: nn.ReLU, Blocks: nn.TowerBlocks(filters, blocks, se), Heads: []nn.Head{{Output: nn.Policy, Kind: policy}, value}}
 	if f.GetDefaultActivation() == activationMish {
 		a.Activation = nn.Mish
 	}
-	if err := policyOf(&a, f, w, c); err != nil {
-		return a, err
-	}
-	if f.GetValue() == valueClassical {
-		a.ValueHead = nn.ValueScalar
-	}
-	a.ValueChannels = c.ratio(w.GetValue().GetWeights(), a.Filters)
-	a.ValueHidden = c.count(w.GetIp1ValB())
-	a.MovesLeft = f.GetMovesLeft() == movesLeftV1
-	a.MLChannels, a.MLHidden = 0, 0
-	if a.MovesLeft {
-		a.MLChannels = c.ratio(w.GetMovesLeft().GetWeights(), a.Filters)
-		a.MLHidden = c.count(w.GetIp1MovB())
+	if f.GetMovesLeft() == movesLeftV1 {
+		a.Heads = append(a.Heads, nn.Head{Output: nn.MovesLeft, Kind: nn.HeadFlattened, Channels: c.ratio(w.GetMovesLeft().GetWeights(), filters), Hidden: c.count(w.GetIp1MovB())})
 	}
 	if err := a.Validate(); err != nil {
 		return a, fmt.Errorf("%w: %w", ErrUnsupported, err)
@@ -69,19 +66,18 @@ func archOf(file *netpb.Net, f *netpb.NetworkFormat) (nn.Arch, error) {
 	return a, nil
 }
 
-// policyOf sets the policy head of a.
-func policyOf(a *nn.Arch, f *netpb.NetworkFormat, w *netpb.Weights, c counter) error {
+// policyOf returns the kind of the policy head.
+func policyOf(filters int, f *netpb.NetworkFormat, w *netpb.Weights, c counter) (string, error) {
 	if f.GetPolicy() == policyClassical {
-		a.PolicyHead = nn.PolicyClassical
-		if channels := c.ratio(w.GetPolicy().GetWeights(), a.Filters); channels != nn.ClassicalChannels {
-			return fmt.Errorf("%w: a classical policy head of %d channels, this build knows %d", ErrUnsupported, channels, nn.ClassicalChannels)
+		if channels := c.ratio(w.GetPolicy().GetWeights(), filters); channels != nn.ClassicalChannels {
+			return "", fmt.Errorf("%w: a classical policy head of %d channels, this build knows %d", ErrUnsupported, channels, nn.ClassicalChannels)
 		}
-		return nil
+		return nn.PolicyClassical, nil
 	}
 	if hasBatchNorm(w.GetPolicy()) {
-		return fmt.Errorf("%w: batch norm behind the last convolution of the policy head", ErrUnsupported)
+		return "", fmt.Errorf("%w: batch norm behind the last convolution of the policy head", ErrUnsupported)
 	}
-	return nil
+	return nn.PolicyConvolutional, nil
 }
 
 // seRatioOf returns the ratio of squeeze-and-excitation, 0 without. All blocks
@@ -133,7 +129,7 @@ func seRatio(filters, units int) (ratio int, ok bool) {
 	}
 	for r := range filters + 1 {
 		r = cmp.Or(r, 4) // first of all
-		if (nn.Arch{Filters: filters, SERatio: r}).SEUnits() == units {
+		if nn.SEUnits(filters, r) == units {
 			return r, true
 		}
 	}

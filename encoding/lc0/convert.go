@@ -39,36 +39,46 @@ type converter struct {
 	err      error // the first
 }
 
-// eachLayer calls conv or dense with each layer of a net, in its order, and the
-// place in a file's weights.
+// kinds are the blocks and heads that Leela's network files and our ONNX files hold.
+var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened}
+
+// eachLayer calls conv or dense with each layer of a net of these kinds, in its order, and
+// the place in a file's weights.
 func eachLayer(a nn.Arch, w *netpb.Weights, conv func(conv, bn string, at **netpb.ConvBlock), dense func(name string, weight, bias **netpb.Layer)) {
-	conv("input.conv", "input.bn", &w.Input)
-	for i, r := range w.Residual {
-		name := fmt.Sprintf("tower.%d", i)
-		conv(name+".conv1", name+".bn1", &r.Conv1)
-		conv(name+".conv2", name+".bn2", &r.Conv2)
-		if a.SEUnits() > 0 {
-			dense(name+".se.fc1", &r.Se.W1, &r.Se.B1)
-			dense(name+".se.fc2", &r.Se.W2, &r.Se.B2)
+	for i, b := range a.Blocks {
+		switch b.Kind {
+		case nn.BlockInput:
+			conv("input.conv", "input.bn", &w.Input)
+		case nn.BlockResidual:
+			name, r := fmt.Sprintf("tower.%d", i-1), w.Residual[i-1]
+			conv(name+".conv1", name+".bn1", &r.Conv1)
+			conv(name+".conv2", name+".bn2", &r.Conv2)
+			if b.SERatio > 0 {
+				dense(name+".se.fc1", &r.Se.W1, &r.Se.B1)
+				dense(name+".se.fc2", &r.Se.W2, &r.Se.B2)
+			}
 		}
 	}
-	if a.PolicyHead == nn.PolicyClassical {
-		conv("policy.conv1", "policy.bn", &w.Policy)
-		dense("policy.fc", &w.IpPolW, &w.IpPolB)
-	} else {
-		if w.Policy == nil {
-			w.Policy = &netpb.ConvBlock{}
+	for _, h := range a.Heads {
+		switch {
+		case h.Kind == nn.PolicyClassical:
+			conv("policy.conv1", "policy.bn", &w.Policy)
+			dense("policy.fc", &w.IpPolW, &w.IpPolB)
+		case h.Kind == nn.PolicyConvolutional:
+			if w.Policy == nil {
+				w.Policy = &netpb.ConvBlock{}
+			}
+			conv("policy.conv1", "policy.bn", &w.Policy1)
+			dense("policy.conv2", &w.Policy.Weights, &w.Policy.Biases)
+		case h.Output == nn.Value:
+			conv("value.conv", "value.bn", &w.Value)
+			dense("value.fc1", &w.Ip1ValW, &w.Ip1ValB)
+			dense("value.fc2", &w.Ip2ValW, &w.Ip2ValB)
+		case h.Output == nn.MovesLeft:
+			conv("moves_left.conv", "moves_left.bn", &w.MovesLeft)
+			dense("moves_left.fc1", &w.Ip1MovW, &w.Ip1MovB)
+			dense("moves_left.fc2", &w.Ip2MovW, &w.Ip2MovB)
 		}
-		conv("policy.conv1", "policy.bn", &w.Policy1)
-		dense("policy.conv2", &w.Policy.Weights, &w.Policy.Biases)
-	}
-	conv("value.conv", "value.bn", &w.Value)
-	dense("value.fc1", &w.Ip1ValW, &w.Ip1ValB)
-	dense("value.fc2", &w.Ip2ValW, &w.Ip2ValB)
-	if a.MovesLeft {
-		conv("moves_left.conv", "moves_left.bn", &w.MovesLeft)
-		dense("moves_left.fc1", &w.Ip1MovW, &w.Ip1MovB)
-		dense("moves_left.fc2", &w.Ip2MovW, &w.Ip2MovB)
 	}
 }
 

@@ -69,7 +69,7 @@ func TestReadNetFolded(t *testing.T) {
 	want := nn.Fold(n)
 	f := fileOf(n, int32(Float32))
 	c := f.Weights.Residual[0].Conv1
-	c.Weights, c.Biases = layer(int32(Float32), want.Tower[0].Conv1.Weight), layer(int32(Float32), want.Tower[0].Conv1.Bias)
+	c.Weights, c.Biases = layer(int32(Float32), want.Blocks[1].Convs[0].Weight), layer(int32(Float32), want.Blocks[1].Convs[0].Bias)
 	c.BnMeans, c.BnStddivs, c.BnGammas, c.BnBetas = nil, nil, nil, nil
 	bias := []float32{1, 2, 3, 4, 5, 6, 7, 8}
 	f.Weights.Residual[0].Conv2.Biases = layer(int32(Float32), bias)
@@ -78,18 +78,18 @@ func TestReadNetFolded(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := nn.Fold(got)
-	for i, v := range want.Tower[0].Conv1.Weight {
-		if math.Abs(float64(again.Tower[0].Conv1.Weight[i]-v)) > 1e-6 {
-			t.Fatalf("weight %d is %v, want %v", i, again.Tower[0].Conv1.Weight[i], v)
+	for i, v := range want.Blocks[1].Convs[0].Weight {
+		if math.Abs(float64(again.Blocks[1].Convs[0].Weight[i]-v)) > 1e-6 {
+			t.Fatalf("weight %d is %v, want %v", i, again.Blocks[1].Convs[0].Weight[i], v)
 		}
 	}
 	gamma, variance := n.Get("tower.0.bn2.gamma"), n.Get("tower.0.bn2.var")
 	for i := range bias {
-		if got, want := again.Tower[0].Conv1.Bias[i], want.Tower[0].Conv1.Bias[i]; math.Abs(float64(got-want)) > 1e-6 {
+		if got, want := again.Blocks[1].Convs[0].Bias[i], want.Blocks[1].Convs[0].Bias[i]; math.Abs(float64(got-want)) > 1e-6 {
 			t.Errorf("bias %d is %v, want %v", i, got, want)
 		}
 		s := gamma[i] / float32(math.Sqrt(float64(variance[i])+1e-5))
-		if got, want := again.Tower[0].Conv2.Bias[i], want.Tower[0].Conv2.Bias[i]+bias[i]*s; math.Abs(float64(got-want)) > 1e-5 {
+		if got, want := again.Blocks[1].Convs[1].Bias[i], want.Blocks[1].Convs[1].Bias[i]+bias[i]*s; math.Abs(float64(got-want)) > 1e-5 {
 			t.Errorf("moved bias %d is %v, want %v", i, got, want)
 		}
 	}

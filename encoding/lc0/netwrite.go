@@ -55,7 +55,7 @@ func netFile(net *nn.Net, info *NetInfo, e LayerEncoding) (*netpb.Net, error) {
 	if !e.known() {
 		return nil, fmt.Errorf("%w: %s of weights", ErrUnsupported, e)
 	}
-	if err := errors.Join(net.Validate(), net.CheckFinite(), net.Arch.MustBeTower("a Leela network file")); err != nil {
+	if err := errors.Join(net.Validate(), net.CheckFinite(), net.Arch.Only("a Leela network file", kinds...)); err != nil {
 		return nil, err
 	}
 	info = cmp.Or(info, &NetInfo{})
@@ -102,14 +102,14 @@ func formatOf(a nn.Arch) *netpb.NetworkFormat {
 		}
 		return &no
 	}
-	wdl := a.ValueHead == nn.ValueWDL
+	wdl := a.ValueForm() == nn.ValueWDL
 	return &netpb.NetworkFormat{
 		Input:             proto.Int32(inputClassical),
 		Output:            choose(wdl, outputWDL, outputClassical),
 		Network:           choose(a.SEUnits() > 0, networkSE, networkClassical),
-		Policy:            choose(a.PolicyHead == nn.PolicyConvolutional, policyConv, policyClassical),
+		Policy:            choose(a.Head(nn.Policy).Kind == nn.PolicyConvolutional, policyConv, policyClassical),
 		Value:             choose(wdl, valueWDL, valueClassical),
-		MovesLeft:         choose(a.MovesLeft, movesLeftV1, 0),
+		MovesLeft:         choose(a.Head(nn.MovesLeft) != nil, movesLeftV1, 0),
 		DefaultActivation: choose(a.Activation == nn.Mish, activationMish, 0),
 	}
 }
@@ -124,7 +124,7 @@ type netBuilder struct {
 
 func (b *netBuilder) weights() *netpb.Weights {
 	w := &netpb.Weights{}
-	for range b.net.Arch.Blocks {
+	for range b.net.Arch.Blocks[1:] {
 		r := &netpb.Residual{}
 		if b.net.Arch.SEUnits() > 0 {
 			r.Se = &netpb.SEUnit{}
@@ -169,21 +169,14 @@ func (b *netBuilder) conv(conv, bn string) *netpb.ConvBlock {
 // foldedNet returns a net whose convolutions, with beta as their bias, compute the same
 // without batch norm.
 func foldedNet(n *nn.Net) *nn.Net {
-	out, f := n.Clone(), nn.Fold(n)
-	set := func(conv, bn string, c nn.Conv) {
-		copy(out.Get(conv+".weight"), c.Weight)
-		copy(out.Get(bn+".beta"), c.Bias)
-	}
-	set("input.conv", "input.bn", f.Input)
-	for i, b := range f.Tower {
-		name := fmt.Sprintf("tower.%d", i)
-		set(name+".conv1", name+".bn1", b.Conv1)
-		set(name+".conv2", name+".bn2", b.Conv2)
-	}
-	set("policy.conv1", "policy.bn", f.PolicyConv1)
-	set("value.conv", "value.bn", f.Value.Conv)
-	if f.MovesLeft != nil {
-		set("moves_left.conv", "moves_left.bn", f.MovesLeft.Conv)
+	out := n.Clone()
+	for _, l := range nn.Fold(n).All() {
+		for _, c := range l.Convs {
+			if c.BN != "" {
+				copy(out.Get(c.Name+".weight"), c.Weight)
+				copy(out.Get(c.BN+".beta"), c.Bias)
+			}
+		}
 	}
 	return out
 }

@@ -53,7 +53,7 @@ func TestWriteNet(t *testing.T) {
 			if *info != *want {
 				t.Errorf("%s, %s: info %+v, want %+v", name, e, *info, *want)
 			}
-			if got.Arch.SEUnits() != n.Arch.SEUnits() || name != "16x1-se2" && got.Arch != n.Arch { // 16/2 units: what ratio 4 gives too
+			if got.Arch.SEUnits() != n.Arch.SEUnits() || name != "16x1-se2" && !got.Arch.Equal(n.Arch) { // 16/2 units: what ratio 4 gives too
 				t.Errorf("%s, %s: architecture %+v", name, e, got.Arch)
 			}
 			for i := range n.Params {
@@ -256,11 +256,11 @@ func TestReadOldNet(t *testing.T) {
 	format := file.Format
 	old := int32(oldClassical)
 	format.NetworkFormat.Network, format.NetworkFormat.Policy, format.NetworkFormat.Value = &old, nil, nil
-	if got, _ := readBack(t, marshal(t, file)); got.Arch != n.Arch {
+	if got, _ := readBack(t, marshal(t, file)); !got.Arch.Equal(n.Arch) {
 		t.Errorf("with a network format: %s, want %s", got.Arch, n.Arch)
 	}
 	file.Format = nil
-	if got, _ := readBack(t, marshal(t, file)); got.Arch != n.Arch {
+	if got, _ := readBack(t, marshal(t, file)); !got.Arch.Equal(n.Arch) {
 		t.Errorf("without a format: %s, want %s", got.Arch, n.Arch)
 	}
 }
@@ -276,7 +276,7 @@ func TestWriteNetRefuses(t *testing.T) {
 		"NaN":          {func(n *nn.Net) { n.Params[0].Data[7] = float32(math.NaN()) }, Linear16, nn.ErrNotFinite, "input.conv.weight[7]"},
 		"variance":     {func(n *nn.Net) { n.Get("input.bn.var")[0] = -1 }, Linear16, nn.ErrParams, "input.bn.var[0]"},
 		"missing":      {func(n *nn.Net) { n.Params = n.Params[1:] }, Linear16, nn.ErrParams, ""},
-		"architecture": {func(n *nn.Net) { n.Arch.Filters = 0 }, Linear16, nn.ErrArch, ""},
+		"architecture": {func(n *nn.Net) { n.Arch.Blocks[0].Width = 0 }, Linear16, nn.ErrArch, ""},
 		"beyond":       {func(n *nn.Net) { n.Get("value.fc1.bias")[1] = 1e6 }, Float16, ErrUnsupported, "value.fc1.bias: "},
 	} {
 		n := sample(t, "8x1")

@@ -37,7 +37,7 @@ const (
 // the id ("net_id"). The same input gives the same bytes. Errors wrap nn.ErrArch,
 // nn.ErrParams, nn.ErrNotFinite, ErrUnsupported (a net above 2 GiB), or are w's.
 func WriteONNX(w io.Writer, net *nn.Net, meta map[string]string) error {
-	if err := errors.Join(net.Validate(), net.CheckFinite(), net.Arch.MustBeTower("an ONNX file")); err != nil {
+	if err := errors.Join(net.Validate(), net.CheckFinite(), net.Arch.Only("an ONNX file", kinds...)); err != nil {
 		return fmt.Errorf("write ONNX: %w", err)
 	}
 	if size := 4 * int64(net.Arch.NumParams()); size > maxOnnxBytes-1<<20 {
@@ -90,16 +90,26 @@ type onnxBuilder struct {
 
 func (b *onnxBuilder) net(f *nn.Folded) {
 	b.inputs = append(b.inputs, valueInfo(OnnxInput, encoding.NumPlanes, 8, 8))
-	eachRule50(f.Input.Weight, func(w float32) float32 { return w / encoding.Rule50Scale }) // Fold made this copy
-	x := b.act("/inputconv", b.conv("/inputconv", OnnxInput, &f.Input))
-	for i := range f.Tower {
-		x = b.block(fmt.Sprintf("/block%d", i), x, &f.Tower[i])
+	var x string
+	for i, k := range f.Arch.Blocks {
+		switch l := &f.Blocks[i]; k.Kind {
+		case nn.BlockInput:
+			eachRule50(l.Convs[0].Weight, func(w float32) float32 { return w / encoding.Rule50Scale }) // Fold made this copy
+			x = b.act("/inputconv", b.conv("/inputconv", OnnxInput, &l.Convs[0]))
+		case nn.BlockResidual:
+			x = b.block(fmt.Sprintf("/block%d", i-1), x, l)
+		}
 	}
-	b.policy(x, f)
-	b.value(x, &f.Value)
-	if f.MovesLeft != nil {
-		b.outputs = append(b.outputs, valueInfo(OnnxMovesLeft, 1))
-		b.node("Relu", OnnxMovesLeft, []string{b.scalarHead("/mlh", x, f.MovesLeft)})
+	for i, h := range f.Arch.Heads {
+		switch l := &f.Heads[i]; h.Output {
+		case nn.Policy:
+			b.policy(x, h.Kind, l)
+		case nn.Value:
+			b.value(x, h.Form, l)
+		case nn.MovesLeft:
+			b.outputs = append(b.outputs, valueInfo(OnnxMovesLeft, 1))
+			b.node("Relu", OnnxMovesLeft, []string{b.scalarHead("/mlh", x, l)})
+		}
 	}
 }
 
@@ -143,21 +153,21 @@ func (b *onnxBuilder) flatten(name, x string, channels int) string {
 }
 
 // block is a residual block: act(SE(conv2(act(conv1 x))) + x).
-func (b *onnxBuilder) block(name, x string, f *nn.FoldedBlock) string {
-	y := b.act(name+"/conv1", b.conv(name+"/conv1", x, &f.Conv1))
-	y = b.conv(name+"/conv2", y, &f.Conv2)
-	if f.SE1 != nil {
-		y = b.squeezeExcite(name+"/conv2/se", y, f)
+func (b *onnxBuilder) block(name, x string, l *nn.Layers) string {
+	y := b.act(name+"/conv1", b.conv(name+"/conv1", x, &l.Convs[0]))
+	y = b.conv(name+"/conv2", y, &l.Convs[1])
+	if l.Dense != nil {
+		y = b.squeezeExcite(name+"/conv2/se", y, l.Dense)
 	}
 	return b.act(name+"/conv2", b.node("Add", name+"/conv2/mixin", []string{y, x}))
 }
 
 // squeezeExcite is sigmoid(gamma)*y + beta, (gamma, beta) = fc2(act(fc1(mean of y))).
-func (b *onnxBuilder) squeezeExcite(name, y string, f *nn.FoldedBlock) string {
+func (b *onnxBuilder) squeezeExcite(name, y string, fc []nn.Dense) string {
 	pool := b.node("ReduceMean", name+"/reduce_mean", []string{y}, intsAttribute("axes", 2, 3), intAttribute("keepdims", 0))
-	h := b.act(name+"/fc1", b.dense(name+"/fc1", name+"/fc1/add", pool, f.SE1))
-	h = b.dense(name+"/fc2", name+"/fc2/add", h, f.SE2)
-	filters := int64(b.arch.Filters)
+	h := b.act(name+"/fc1", b.dense(name+"/fc1", name+"/fc1/add", pool, &fc[0]))
+	h = b.dense(name+"/fc2", name+"/fc2/add", h, &fc[1])
+	filters := int64(b.arch.Width())
 	h = b.node("Reshape", name+"/reshape", []string{h, b.tensor("/const/se_reshape", onnxInt64, []int64{-1, 2 * filters, 1, 1}, 4)})
 	gamma, beta := name+"/split/gamma", name+"/split/beta"
 	b.nodeOf("Split", name+"/split", []string{h, b.tensor("/const/se_split", onnxInt64, []int64{filters, filters}, 2)}, []string{gamma, beta}, intAttribute("axis", 1))
@@ -166,15 +176,15 @@ func (b *onnxBuilder) squeezeExcite(name, y string, f *nn.FoldedBlock) string {
 	return b.node("Add", name+"/add", []string{y, beta})
 }
 
-func (b *onnxBuilder) policy(x string, f *nn.Folded) {
+func (b *onnxBuilder) policy(x, kind string, l *nn.Layers) {
 	b.outputs = append(b.outputs, valueInfo(OnnxPolicy, encoding.NumPolicy))
-	if f.PolicyFC != nil {
-		y := b.act("/policy/conv", b.conv("/policy/conv", x, &f.PolicyConv1))
-		b.dense("/policy/dense", OnnxPolicy, b.flatten("/policy/flatten", y, nn.ClassicalChannels), f.PolicyFC)
+	if kind == nn.PolicyClassical {
+		y := b.act("/policy/conv", b.conv("/policy/conv", x, &l.Convs[0]))
+		b.dense("/policy/dense", OnnxPolicy, b.flatten("/policy/flatten", y, nn.ClassicalChannels), &l.Dense[0])
 		return
 	}
-	y := b.act("/policy/conv1", b.conv("/policy/conv1", x, &f.PolicyConv1))
-	y = b.flatten("/policy/flatten", b.conv("/policy/conv2", y, f.PolicyConv2), nn.PolicyPlanes)
+	y := b.act("/policy/conv1", b.conv("/policy/conv1", x, &l.Convs[0]))
+	y = b.flatten("/policy/flatten", b.conv("/policy/conv2", y, &l.Convs[1]), nn.PolicyPlanes)
 	var table []int32
 	for _, at := range encoding.ConvPolicyIndex() {
 		table = append(table, int32(at))
@@ -183,16 +193,16 @@ func (b *onnxBuilder) policy(x string, f *nn.Folded) {
 }
 
 // scalarHead returns the outputs of the value or the moves-left head.
-func (b *onnxBuilder) scalarHead(name, x string, h *nn.ScalarHead) string {
-	y := b.act(name+"/conv", b.conv(name+"/conv", x, &h.Conv))
-	y = b.flatten(name+"/flatten", y, h.Conv.Co)
-	y = b.act(name+"/dense1", b.dense(name+"/dense1", name+"/dense1/add", y, &h.FC1))
-	return b.dense(name+"/dense2", name+"/dense2/add", y, &h.FC2)
+func (b *onnxBuilder) scalarHead(name, x string, l *nn.Layers) string {
+	y := b.act(name+"/conv", b.conv(name+"/conv", x, &l.Convs[0]))
+	y = b.flatten(name+"/flatten", y, l.Convs[0].Co)
+	y = b.act(name+"/dense1", b.dense(name+"/dense1", name+"/dense1/add", y, &l.Dense[0]))
+	return b.dense(name+"/dense2", name+"/dense2/add", y, &l.Dense[1])
 }
 
-func (b *onnxBuilder) value(x string, h *nn.ScalarHead) {
-	y := b.scalarHead("/value", x, h)
-	if b.arch.ValueHead == nn.ValueScalar {
+func (b *onnxBuilder) value(x, form string, l *nn.Layers) {
+	y := b.scalarHead("/value", x, l)
+	if form == nn.ValueScalar {
 		b.outputs = append(b.outputs, valueInfo(OnnxValue, 1))
 		b.node("Tanh", OnnxValue, []string{y})
 		return

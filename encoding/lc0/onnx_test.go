@@ -57,12 +57,12 @@ func TestWriteONNX(t *testing.T) {
 		}
 		for b, w := range want {
 			checkRow(t, seed, name, got["/output/policy"], b, w.Policy)
-			if n.Arch.ValueHead == nn.ValueScalar {
+			if n.Arch.ValueForm() == nn.ValueScalar {
 				checkRow(t, seed, name, got["/output/value"], b, []float64{w.WDL[0] - w.WDL[2]})
 			} else {
 				checkRow(t, seed, name, got["/output/wdl"], b, w.WDL[:])
 			}
-			if n.Arch.MovesLeft {
+			if n.Arch.Head(nn.MovesLeft) != nil {
 				checkRow(t, seed, name, got["/output/mlh"], b, []float64{w.MovesLeft})
 			}
 		}

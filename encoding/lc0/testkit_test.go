@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/chessbrain/chessbrain/encoding/lc0/netpb"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -58,22 +59,22 @@ func fileOf(n *nn.Net, encoding int32) *netpb.Net {
 		Value:  conv("value.conv", "value.bn"), Ip1ValW: get("value.fc1.weight"), Ip1ValB: get("value.fc1.bias"), Ip2ValW: get("value.fc2.weight"), Ip2ValB: get("value.fc2.bias"),
 	}
 	f := &netpb.NetworkFormat{Input: proto.Int32(1), Output: proto.Int32(2), Network: proto.Int32(4), Policy: proto.Int32(2), Value: proto.Int32(2)}
-	if n.Arch.ValueHead == nn.ValueScalar {
+	if n.Arch.ValueForm() == nn.ValueScalar {
 		f.Output, f.Value = proto.Int32(1), proto.Int32(1)
 	}
 	if n.Arch.Activation == nn.Mish {
 		f.DefaultActivation = proto.Int32(1)
 	}
-	if n.Arch.MovesLeft {
+	if n.Arch.Head(nn.MovesLeft) != nil {
 		f.MovesLeft = proto.Int32(1)
 		w.MovesLeft = conv("moves_left.conv", "moves_left.bn")
 		w.Ip1MovW, w.Ip1MovB = get("moves_left.fc1.weight"), get("moves_left.fc1.bias")
 		w.Ip2MovW, w.Ip2MovB = get("moves_left.fc2.weight"), get("moves_left.fc2.bias")
 	}
-	for i := range n.Arch.Blocks {
+	for i := range n.Arch.Blocks[1:] {
 		name := fmt.Sprintf("tower.%d", i)
 		r := &netpb.Residual{Conv1: conv(name+".conv1", name+".bn1"), Conv2: conv(name+".conv2", name+".bn2")}
-		if n.Arch.SERatio > 0 {
+		if n.Arch.SEUnits() > 0 {
 			r.Se = &netpb.SEUnit{W1: get(name + ".se.fc1.weight"), B1: get(name + ".se.fc1.bias"), W2: get(name + ".se.fc2.weight"), B2: get(name + ".se.fc2.bias")}
 		} else {
 			f.Network = proto.Int32(3)
@@ -116,11 +117,7 @@ func sample(t testing.TB, name string) *nn.Net {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.ValueChannels, a.ValueHidden = 3, 5
-	if a.MovesLeft {
-		a.MLChannels, a.MLHidden = 2, 4
-	}
-	n := nn.Init(a, 3)
+	n := nn.Init(nntest.Resized(a, 3, 5, 2, 4), 3)
 	for i, p := range n.Params {
 		for j := range p.Data {
 			p.Data[j] += float32(math.Abs(math.Sin(float64(i+7*j)))) / 2

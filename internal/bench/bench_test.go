@@ -130,7 +130,7 @@ func TestRefused(t *testing.T) {
 		{func(o *Options) { o.Duration = 0 }, "duration 0s"},
 		{func(o *Options) { o.Duration = 2 * time.Hour }, "duration 2h"},
 		{func(o *Options) { o.Precision = "fp8" }, `unknown precision "fp8"`},
-		{func(o *Options) { o.Arch.Filters = 0 }, "filters is 0"},
+		{func(o *Options) { o.Arch.Blocks[0].Width = 0 }, "filters is 0"},
 	} {
 		o := options(t, "16x1")
 		c.change(&o)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/testing/checked"
 	"github.com/chessbrain/chessbrain/internal/testing/emulated"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
@@ -25,11 +26,7 @@ func tinyArch(t *testing.T, name string) nn.Arch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.ValueChannels, a.ValueHidden = 4, 16
-	if a.MovesLeft {
-		a.MLChannels, a.MLHidden = 2, 8
-	}
-	return a
+	return nntest.Resized(a, 4, 16, 2, 8)
 }
 
 // TestOnDevice: every figure is there, with what it is of.

@@ -199,7 +199,7 @@ func unit(p device.Precision) float64 {
 }
 
 // layers is how many rounded layers lie between input and outputs.
-func layers(a nn.Arch) float64 { return float64(2*a.Blocks + 3) }
+func layers(a nn.Arch) float64 { return float64(2*len(a.Blocks) + 1) }
 
 // inference compares every batch size with the CPU, and the answers of all with those
 // of the largest, which must have the same bits. Rounding errors of the layers add up in

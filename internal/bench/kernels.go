@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
@@ -71,7 +72,7 @@ func (c *kernelCase) works(o *Options) []work {
 
 // kernelCases lists the kernels in the order of a pass through the net.
 func kernelCases(o *Options) []kernelCase {
-	f, a := o.Arch.Filters, &o.Arch
+	f, a, value := o.Arch.Width(), &o.Arch, o.Arch.Head(nn.Value)
 	var cases []kernelCase
 	conv := func(what string, form func(ci, co int, p kernel.Precision) maker, ci, co int) {
 		for _, p := range o.precisions() { // a Winograd form needs about a quarter of the products
@@ -88,8 +89,8 @@ func kernelCases(o *Options) []kernelCase {
 		return cases // the others have fp32 only
 	}
 	cases = append(cases,
-		matCase(encoding.NumSquares*a.ValueChannels, a.ValueHidden),
-		matGradCase(encoding.NumSquares*a.ValueChannels, a.ValueHidden),
+		matCase(encoding.NumSquares*value.Channels, value.Hidden),
+		matGradCase(encoding.NumSquares*value.Channels, value.Hidden),
 		batchNormCase(f))
 	if a.SEUnits() > 0 {
 		cases = append(cases, seCase(f))

@@ -28,8 +28,8 @@ func TestPlayRefused(t *testing.T) {
 		says   string
 	}{
 		{func(o *PlayOptions) { o.Evaluator = "oracle" }, `unknown evaluator "oracle", want constant, hash, net`},
-		{func(o *PlayOptions) { o.Evaluator, o.Arch.Blocks = EvaluatorNet, 0 }, "blocks is 0"},
-		{func(o *PlayOptions) { o.Evaluator = ""; o.Arch.Filters = 0 }, "filters is 0"},
+		{func(o *PlayOptions) { o.Evaluator, o.Arch.Blocks = EvaluatorNet, o.Arch.Blocks[:1] }, "blocks is 0"},
+		{func(o *PlayOptions) { o.Evaluator = ""; o.Arch.Blocks[0].Width = 0 }, "filters is 0"},
 		{func(o *PlayOptions) { o.Simulations = 0 }, "0 simulations, want 1 to"},
 		{func(o *PlayOptions) { o.Simulations = MaxSimulations + 1 }, "1048577 simulations"},
 		{func(o *PlayOptions) { o.Games = 0 }, "0 games, want 1 to 4096"},

@@ -1,7 +1,10 @@
 package config
 
 import (
+	"encoding/json"
 	"math"
+	"strconv"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -196,18 +199,21 @@ var limits = []limit{
 	inWorker("selfplay.pools", high, func(c *selfplay.WorkerConfig, n int) { c.Pools = n }),
 	inWorker("mcts.cache_entries", both, func(c *selfplay.WorkerConfig, n int) { c.CacheEntries = n }),
 
-	inArch("version", func(a *nn.Arch, n int) { a.Version = n }),
-	inArch("input_format", func(a *nn.Arch, n int) { a.InputFormat = n }),
-	inArch("conv_tower.filters", func(a *nn.Arch, n int) { a.Filters = n }),
-	inArch("conv_tower.blocks", func(a *nn.Arch, n int) { a.Blocks = n }),
-	inArch("conv_tower.se_ratio", func(a *nn.Arch, n int) { a.SERatio = n }),
-	inSparse("accumulators", func(a *nn.Arch, n int) { a.Accumulators = n }),
-	inSparse("policy_units", func(a *nn.Arch, n int) { a.PolicyUnits = n }),
-	inSparse("value_units", func(a *nn.Arch, n int) { a.ValueHidden = n }),
-	inArch("value_channels", func(a *nn.Arch, n int) { a.ValueChannels = n }),
-	inArch("value_hidden", func(a *nn.Arch, n int) { a.ValueHidden = n }),
-	inArch("moves_left_channels", func(a *nn.Arch, n int) { a.MLChannels = n }),
-	inArch("moves_left_hidden", func(a *nn.Arch, n int) { a.MLHidden = n }),
+	{"model.arch.version", both, func(x float64) error {
+		text := strings.Replace(`{"version":N,"filters":8,"blocks":1,"value_head":"wdl","value_hidden":8,"moves_left":false}`, "N", strconv.Itoa(int(x)), 1)
+		return json.Unmarshal([]byte(text), new(nn.Arch))
+	}},
+	inArch("input_format", func(a *nn.Arch, n int) { a.Blocks[0].InputFormat = n }),
+	inArch("conv_tower.filters", func(a *nn.Arch, n int) { a.Blocks[0].Width = n }),
+	inArch("conv_tower.blocks", func(a *nn.Arch, n int) { a.Blocks = nn.TowerBlocks(32, n, 4) }),
+	inArch("conv_tower.se_ratio", func(a *nn.Arch, n int) { a.Blocks = nn.TowerBlocks(32, 4, n) }),
+	inSparse("accumulators", func(a *nn.Arch, n int) { a.Blocks[0].Width = n }),
+	inSparse("policy_units", func(a *nn.Arch, n int) { a.Head(nn.Policy).Hidden = n }),
+	inSparse("value_units", func(a *nn.Arch, n int) { a.Head(nn.Value).Hidden = n }),
+	inArch("value_channels", func(a *nn.Arch, n int) { a.Head(nn.Value).Channels = n }),
+	inArch("value_hidden", func(a *nn.Arch, n int) { a.Head(nn.Value).Hidden = n }),
+	inArch("moves_left_channels", func(a *nn.Arch, n int) { a.Head(nn.MovesLeft).Channels = n }),
+	inArch("moves_left_hidden", func(a *nn.Arch, n int) { a.Head(nn.MovesLeft).Hidden = n }),
 
 	inTraining("threads", low, func(c *trainer.Config, x float64) { c.Workers = int(x) }),
 	inTraining("batch_size", low, func(c *trainer.Config, x float64) { c.BatchSize = int(x) }),

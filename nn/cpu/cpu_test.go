@@ -258,7 +258,7 @@ func TestNewRefuses(t *testing.T) {
 		spoil func(n *nn.Net)
 		want  error
 	}{
-		"architecture":      {func(n *nn.Net) { n.Arch.InputFormat = 3 }, nn.ErrArch},
+		"architecture":      {func(n *nn.Net) { n.Arch.Blocks[0].InputFormat = 3 }, nn.ErrArch},
 		"missing tensor":    {func(n *nn.Net) { n.Params = n.Params[1:] }, nn.ErrParams},
 		"NaN":               {func(n *nn.Net) { n.Params[7].Data[0] = float32(math.NaN()) }, nn.ErrNotFinite},
 		"infinite":          {func(n *nn.Net) { n.Params[0].Data[3] = float32(math.Inf(-1)) }, nn.ErrNotFinite},

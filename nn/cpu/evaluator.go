@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
@@ -65,7 +64,7 @@ func (n *Net) NewEvaluator(maxBatch int) *Evaluator {
 // Swap makes n the net of the next Evaluate. Buffers are made anew only where
 // the architecture or the precision differs.
 func (e *Evaluator) Swap(n *Net) {
-	same := e.net != nil && e.net.arch == n.arch && e.net.precision == n.precision
+	same := e.net != nil && e.net.arch.Equal(n.arch) && e.net.precision == n.precision
 	e.net = n
 	if !same {
 		e.allocate()
@@ -80,8 +79,7 @@ func (e *Evaluator) allocate() {
 		e.allocateSparse(s)
 		return
 	}
-	a := &e.net.arch
-	f := a.Filters
+	f := e.net.input.co
 	p := e.net.precision
 	group := kernel.Conv3Group(p)
 	e.group = min(e.chunk, maxGroup, max(group, groupBytes/(3*encoding.NumSquares*f*4)/group*group))
@@ -95,9 +93,9 @@ func (e *Evaluator) allocate() {
 	e.scratch = floats(max(kernel.Conv3ScratchLen(encoding.NumPlanes, f, p), kernel.Conv3ScratchLen(f, f, p),
 		kernel.PolicyConvScratchLen(f, p), e.net.matScratchLen()))
 	e.pool, e.gate, e.beta = floats(e.group*f), floats(e.group*f), floats(e.group*f)
-	e.hidden, e.film = floats(e.group*a.SEUnits()), floats(e.group*2*f)
+	e.hidden, e.film = floats(e.group*e.net.arch.SEUnits()), floats(e.group*2*f)
 	e.policyFlat, e.policyOut = nil, nil
-	if a.PolicyHead == nn.PolicyClassical {
+	if e.net.policyFC.packed != nil {
 		e.policyFlat = floats(e.chunk * e.net.policyFC.k)
 		e.policyOut = floats(e.chunk * e.net.policyFC.n)
 	}
@@ -170,7 +168,7 @@ func (e *Evaluator) runGroup(b *encoding.Batch, lo, at, n int) {
 	}
 	e.conv(e.h, e.x, &c.policyConv1, n, c.act)
 	last, start := &c.policyConv2, b.LegalStart[first:first+n+1]
-	kernel.PolicyConv(b.Prior, e.h, last.packed, last.bias, c.moves, start, b.Legal, n, c.arch.Filters, c.precision, e.scratch)
+	kernel.PolicyConv(b.Prior, e.h, last.packed, last.bias, c.moves, start, b.Legal, n, last.ci, c.precision, e.scratch)
 }
 
 // mul computes y [rows][m.n] = act(x [rows][m.k] * m + bias).

@@ -50,43 +50,55 @@ type block struct {
 
 type scalarHead struct{ conv, fc1, fc2 kernelMat }
 
+// kinds are the blocks and heads that this package computes.
+var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened,
+	nn.BlockSparse, nn.PolicyMoves, nn.HeadDense, nn.HeadShared}
+
 // New packs a net: batch norm is folded, and the columns of layers after a
 // convolution go from channel*64 + square to square*channels + channel. n is not
-// kept. Errors wrap nn.ErrArch, nn.ErrParams or nn.ErrNotFinite. All of nn.Arch
-// is supported. p is the precision of products; BF16 means FP32 where the active
-// tier has none (kernel.HasBF16), and for layers of few outputs.
+// kept. Errors wrap nn.ErrArch, nn.ErrParams or nn.ErrNotFinite. p is the precision
+// of products; BF16 means FP32 where the active tier has none (kernel.HasBF16), and
+// for layers of few outputs.
 func New(n *nn.Net, p kernel.Precision) (*Net, error) {
-	if err := cmp.Or(n.Validate(), n.CheckFinite()); err != nil {
+	if err := cmp.Or(n.Validate(), n.CheckFinite(), n.Arch.Only("inference on a CPU", kinds...)); err != nil {
 		return nil, fmt.Errorf("cpu: %w", err)
 	}
+	c := &Net{arch: n.Arch.Clone(), id: n.ID(), act: kernel.ReLU, precision: p}
 	if n.Arch.Sparse() {
-		return &Net{arch: n.Arch, id: n.ID(), precision: p, sparse: packSparse(n, p)}, nil
+		c.sparse = packSparse(n, p)
+		return c, nil
 	}
-	f := nn.Fold(n)
-	c := &Net{arch: n.Arch, id: n.ID(), act: kernel.ReLU, precision: p, input: packConv3(f.Input, p)}
 	if n.Arch.Activation == nn.Mish {
 		c.act = kernel.Mish
 	}
-	for i := range f.Tower {
-		fb := &f.Tower[i]
-		b := block{conv1: packConv3(fb.Conv1, p), conv2: packConv3(fb.Conv2, p)}
-		if fb.SE1 != nil {
-			b.se1, b.se2 = packDense(*fb.SE1, p), packDense(*fb.SE2, p)
+	f := nn.Fold(n)
+	for i, b := range f.Arch.Blocks {
+		switch l := f.Blocks[i]; b.Kind {
+		case nn.BlockInput:
+			c.input = packConv3(l.Convs[0], p)
+		case nn.BlockResidual:
+			k := block{conv1: packConv3(l.Convs[0], p), conv2: packConv3(l.Convs[1], p)}
+			if l.Dense != nil {
+				k.se1, k.se2 = packDense(l.Dense[0], p), packDense(l.Dense[1], p)
+			}
+			c.tower = append(c.tower, k)
 		}
-		c.tower = append(c.tower, b)
 	}
-	if f.PolicyFC != nil {
-		c.policyProj = packConv1(f.PolicyConv1, p)
-		c.policyFC = packSquares(*f.PolicyFC, p)
-	} else {
-		c.policyConv1 = packConv3(f.PolicyConv1, p)
-		c.policyConv2 = packPolicyConv(*f.PolicyConv2, p)
-		c.moves = encoding.ConvPolicyIndex()
-	}
-	c.value = packHead(&f.Value, p)
-	if f.MovesLeft != nil {
-		h := packHead(f.MovesLeft, p)
-		c.movesLeft = &h
+	for i, h := range f.Arch.Heads {
+		switch l := f.Heads[i]; h.Kind {
+		case nn.PolicyConvolutional:
+			c.policyConv1, c.policyConv2 = packConv3(l.Convs[0], p), packPolicyConv(l.Convs[1], p)
+			c.moves = encoding.ConvPolicyIndex()
+		case nn.PolicyClassical:
+			c.policyProj, c.policyFC = packConv1(l.Convs[0], p), packSquares(l.Dense[0], p)
+		case nn.HeadFlattened:
+			packed := scalarHead{conv: packConv1(l.Convs[0], p), fc1: packSquares(l.Dense[0], p), fc2: packDense(l.Dense[1], p)}
+			if h.Output == nn.Value {
+				c.value = packed
+			} else {
+				c.movesLeft = &packed
+			}
+		}
 	}
 	return c, nil
 }
@@ -153,8 +165,4 @@ func packSquares(d nn.Dense, p kernel.Precision) kernelMat {
 	kernel.TransposeRows(w, d.Weight, d.Out, d.In/encoding.NumSquares, encoding.NumSquares)
 	d.Weight = w
 	return packDense(d, p)
-}
-
-func packHead(h *nn.ScalarHead, p kernel.Precision) scalarHead {
-	return scalarHead{conv: packConv1(h.Conv, p), fc1: packSquares(h.FC1, p), fc2: packDense(h.FC2, p)}
 }

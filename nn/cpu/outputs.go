@@ -50,14 +50,15 @@ func (e *Evaluator) finishHead(h *scalarHead, buf *headBuffers, n int) {
 
 // finishWDL turns a chunk's outputs of the value head into WDL.
 func (e *Evaluator) finishWDL(b *encoding.Batch, lo, n int) error {
-	outputs := e.net.arch.ValueOutputs()
+	head := e.net.arch.Head(nn.Value)
+	outputs := head.Outputs()
 	out := e.value.out[:n*outputs]
 	for i, v := range out {
 		if !finite(v) {
 			return outputError("value", lo+i/outputs, v)
 		}
 	}
-	if e.net.arch.ValueHead == nn.ValueScalar {
+	if head.Form == nn.ValueScalar {
 		kernel.Tanh(out, out)
 		for i, v := range out {
 			b.WDL[lo+i] = [3]float32{(1 + v) / 2, 0, (1 - v) / 2}

@@ -32,7 +32,7 @@ func packSparse(n *nn.Net, p kernel.Precision) *sparseNet {
 	}
 	get := func(name string) []float32 { return slices.Clone(n.Get(name)) }
 	return &sparseNet{
-		width: n.Arch.Accumulators, units: n.Arch.PolicyUnits, table: get("input.weight"), bias: get("input.bias"),
+		width: n.Arch.Blocks[0].Width, units: n.Arch.Head(nn.Policy).Hidden, table: get("input.weight"), bias: get("input.bias"),
 		moves: get("policy.moves.weight"), movesBias: get("policy.moves.bias"),
 		kinds: get("policy.kinds.weight"), kindsBias: get("policy.kinds.bias"),
 		policy: dense("policy.fc1"), value: dense("value.fc1"), valueOut: dense("value.fc2"), movesLeftOut: dense("moves_left.fc2"),

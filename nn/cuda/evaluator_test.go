@@ -131,7 +131,7 @@ func TestSwap(t *testing.T) {
 				t.Errorf("%s: position %d has another answer after the swap", c.name, i)
 			}
 		}
-		if !n.arch.MovesLeft && b.M[0] != 0 {
+		if n.arch.Head(nn.MovesLeft) == nil && b.M[0] != 0 {
 			t.Errorf("%s: moves left %v without the head", c.name, b.M[0])
 		}
 	}
@@ -168,7 +168,7 @@ func TestErrorsStayWithTheirCall(t *testing.T) {
 	const plane = 5
 	source := inferenceNet(t, tinyNet, seed)
 	w := source.Get("input.conv.weight")
-	for o := range source.Arch.Filters {
+	for o := range source.Arch.Width() {
 		for tap := range 9 {
 			w[(o*encoding.NumPlanes+plane)*9+tap] = 3e4
 		}
@@ -238,7 +238,7 @@ func TestNewNetRefuses(t *testing.T) {
 		spoil func(n *nn.Net)
 		want  error
 	}{
-		"architecture":   {func(n *nn.Net) { n.Arch.InputFormat = 3 }, nn.ErrArch},
+		"architecture":   {func(n *nn.Net) { n.Arch.Blocks[0].InputFormat = 3 }, nn.ErrArch},
 		"missing tensor": {func(n *nn.Net) { n.Params = n.Params[1:] }, nn.ErrParams},
 		"infinite":       {func(n *nn.Net) { n.Params[0].Data[3] = float32(math.Inf(1)) }, nn.ErrNotFinite},
 		"beyond fp16":    {func(n *nn.Net) { n.Get("value.fc1.weight")[3] = 7e4 }, nn.ErrNotFinite},

@@ -38,7 +38,7 @@ func TestNetsAgainstReference(t *testing.T) {
 				d := openEmulated(t, emulated.Options{Races: true})
 				all := randomPositions(seed, 3)
 				boards := 3
-				if n.Arch.Filters > 64 {
+				if n.Arch.Width() > 64 {
 					boards = 1
 				}
 				e := newEvaluator(t, d, newNet(t, d, n, precision), 4)

@@ -44,9 +44,9 @@ type lastLayer struct{ weights, bias part }
 
 // packFused adds a net to b; nil where it must go layer by layer.
 func packFused(b *blob, info driver.Info, f *nn.Folded, t kernels.Type) *fusedNet {
-	c := roundUp(f.Arch.Filters, kernels.TowerStep)
+	c := roundUp(f.Arch.Width(), kernels.TowerStep)
 	n := &fusedNet{typ: t, arch: f.Arch, info: info, channels: c, blob: b}
-	n.tower = kernels.TowerArgs{Channels: int32(c), Blocks: int32(f.Arch.Blocks), Act: activation(f.Arch), Vector: int32(c)}
+	n.tower = kernels.TowerArgs{Channels: int32(c), Blocks: int32(len(f.Arch.Blocks) - 1), Act: activation(f.Arch), Vector: int32(c)}
 	if units := int32(roundUp(f.Arch.SEUnits(), seStageUnits)); units > 0 {
 		n.tower.SeStages, n.tower.Vector = units/seStageUnits, int32(3*c)+units
 	}
@@ -62,14 +62,17 @@ func packFused(b *blob, info driver.Info, f *nn.Folded, t kernels.Type) *fusedNe
 // of the 3x3 layers.
 func (n *fusedNet) packTower(f *nn.Folded) {
 	s := stagePacker{typ: n.typ, channels: n.channels, vector: int(n.tower.Vector)}
-	s.conv3(&f.Input, encoding.NumPlanes)
-	s.endLayer(nil, nil)
-	for i := range f.Tower {
-		k := &f.Tower[i]
-		s.conv3(&k.Conv1, n.channels)
-		s.endLayer(nil, nil)
-		s.conv3(&k.Conv2, n.channels)
-		s.endLayer(k.SE1, k.SE2)
+	for i, b := range f.Arch.Blocks {
+		switch l := f.Blocks[i]; b.Kind {
+		case nn.BlockInput:
+			s.conv3(&l.Convs[0], encoding.NumPlanes)
+			s.endLayer()
+		case nn.BlockResidual:
+			s.conv3(&l.Convs[0], n.channels)
+			s.endLayer()
+			s.conv3(&l.Convs[1], n.channels)
+			s.endLayer(l.Dense...)
+		}
 	}
 	var convs []*nn.Conv
 	columns := 0
@@ -80,11 +83,13 @@ func (n *fusedNet) packTower(f *nn.Folded) {
 	}
 	n.tower.HeadColumns, n.tower.HeadPasses = int32(columns), int32(roundUp(columns, n.channels)/n.channels)
 	headBias := s.conv1(convs, columns)
-	if f.PolicyConv2 != nil {
-		s.conv3(&f.PolicyConv1, n.channels)
-		s.endLayer(nil, nil)
-		n.tower.PolicyPasses = int32(s.conv3(f.PolicyConv2, n.channels))
-		s.endLayer(nil, nil)
+	for i, h := range f.Arch.Heads {
+		if l := f.Heads[i]; h.Kind == nn.PolicyConvolutional {
+			s.conv3(&l.Convs[0], n.channels)
+			s.endLayer()
+			n.tower.PolicyPasses = int32(s.conv3(&l.Convs[1], n.channels))
+			s.endLayer()
+		}
 	}
 	n.tower.Stages = int32(s.numStages())
 	n.weights = n.blob.add(s.data)
@@ -100,16 +105,17 @@ type firstLayer struct {
 }
 
 // firstLayers lists those of value, moves left, classical policy.
-func firstLayers(f *nn.Folded) []firstLayer {
-	act := activation(f.Arch)
-	list := []firstLayer{{&f.Value.Conv, &f.Value.FC1, act}}
-	if f.MovesLeft != nil {
-		list = append(list, firstLayer{&f.MovesLeft.Conv, &f.MovesLeft.FC1, act})
+func firstLayers(f *nn.Folded) (list []firstLayer) {
+	var classical []firstLayer
+	for i, h := range f.Arch.Heads {
+		switch l := f.Heads[i]; h.Kind {
+		case nn.HeadFlattened:
+			list = append(list, firstLayer{&l.Convs[0], &l.Dense[0], activation(f.Arch)})
+		case nn.PolicyClassical:
+			classical = []firstLayer{{&l.Convs[0], &l.Dense[0], kernels.ActNone}}
+		}
 	}
-	if f.PolicyFC != nil {
-		list = append(list, firstLayer{&f.PolicyConv1, f.PolicyFC, kernels.ActNone})
-	}
-	return list
+	return append(list, classical...)
 }
 
 func (n *fusedNet) packHeads(f *nn.Folded) {
@@ -119,14 +125,18 @@ func (n *fusedNet) packHeads(f *nn.Folded) {
 		h.weights, h.bias = b.add(stored(n.typ, squaresFirst(l.dense, h.width))), b.floats(l.dense.Bias)
 		n.heads = append(n.heads, h)
 	}
-	last := func(d *nn.Dense) lastLayer { return lastLayer{b.floats(d.Weight), b.floats(d.Bias)} }
-	if n.value = last(&f.Value.FC2); f.MovesLeft != nil {
-		n.movesLeft = last(&f.MovesLeft.FC2)
-	}
-	if f.PolicyFC != nil {
-		n.place = b.add(bytesOf(policyPlaces(f.Arch)))
-	} else {
-		n.place = b.add(bytesOf(encoding.ConvPolicyIndex()[:]))
+	last := func(l nn.Layers) lastLayer { return lastLayer{b.floats(l.Dense[1].Weight), b.floats(l.Dense[1].Bias)} }
+	for i, h := range f.Arch.Heads {
+		switch {
+		case h.Output == nn.Value:
+			n.value = last(f.Heads[i])
+		case h.Output == nn.MovesLeft:
+			n.movesLeft = last(f.Heads[i])
+		case h.Kind == nn.PolicyClassical:
+			n.place = b.add(bytesOf(policyPlaces(h.Kind)))
+		default:
+			n.place = b.add(bytesOf(encoding.ConvPolicyIndex()[:]))
+		}
 	}
 }
 
@@ -174,9 +184,9 @@ func (n *fusedNet) launches(boards int, shape kernels.TowerShape, io batchMemory
 	}
 	fc2 := kernels.HeadFC2Args{
 		Count: io.count, Value: fc1.Layer[0].Y, ValueW: b.at(n.value.weights), ValueBias: b.at(n.value.bias),
-		Wdl: io.wdl, M: io.movesLeft, ValueHidden: fc1.Layer[0].Outputs, ValueOutputs: int32(n.arch.ValueOutputs()),
+		Wdl: io.wdl, M: io.movesLeft, ValueHidden: fc1.Layer[0].Outputs, ValueOutputs: int32(n.arch.Head(nn.Value).Outputs()),
 	}
-	if n.arch.MovesLeft {
+	if n.arch.Head(nn.MovesLeft) != nil {
 		fc2.MovesLeft, fc2.MovesHidden = fc1.Layer[1].Y, fc1.Layer[1].Outputs
 		fc2.MovesW, fc2.MovesBias = b.at(n.movesLeft.weights), b.at(n.movesLeft.bias)
 	}

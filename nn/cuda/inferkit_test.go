@@ -56,11 +56,7 @@ func inferenceArch(t testing.TB, name string) nn.Arch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.ValueChannels, a.ValueHidden = 12, 40
-	if a.MovesLeft {
-		a.MLChannels, a.MLHidden = 3, 24
-	}
-	return a
+	return nntest.Resized(a, 12, 40, 3, 24)
 }
 
 // inferenceNet is a net whose batch norm, biases and last layers are not at their

@@ -45,33 +45,38 @@ type layeredBlock struct {
 }
 
 func packLayered(b *blob, f *nn.Folded, t kernels.Type) *layeredNet {
-	n := &layeredNet{typ: t, arch: f.Arch, act: activation(f.Arch), padded: kernels.Pad(f.Arch.Filters), blob: b}
-	n.input = n.conv(&f.Input)
-	for i := range f.Tower {
-		k := &f.Tower[i]
-		l := layeredBlock{conv1: n.conv(&k.Conv1), conv2: n.conv(&k.Conv2), w1: none}
-		if k.SE1 != nil {
-			l.w1, l.b1 = b.floats(k.SE1.Weight), b.floats(k.SE1.Bias)
-			l.w2, l.b2 = b.floats(k.SE2.Weight), b.floats(k.SE2.Bias)
+	n := &layeredNet{typ: t, arch: f.Arch, act: activation(f.Arch), padded: kernels.Pad(f.Arch.Width()), blob: b}
+	for i, k := range f.Arch.Blocks {
+		switch l := f.Blocks[i]; k.Kind {
+		case nn.BlockInput:
+			n.input = n.conv(&l.Convs[0])
+		case nn.BlockResidual:
+			k := layeredBlock{conv1: n.conv(&l.Convs[0]), conv2: n.conv(&l.Convs[1]), w1: none}
+			if se := l.Dense; se != nil {
+				k.w1, k.b1 = b.floats(se[0].Weight), b.floats(se[0].Bias)
+				k.w2, k.b2 = b.floats(se[1].Weight), b.floats(se[1].Bias)
+			}
+			n.tower = append(n.tower, k)
 		}
-		n.tower = append(n.tower, l)
 	}
-	if f.PolicyFC != nil {
-		n.policy = [2]layer{n.conv(&f.PolicyConv1), n.flattened(f.PolicyFC, f.PolicyConv1.Co)}
-	} else {
-		n.policy = [2]layer{n.conv(&f.PolicyConv1), n.conv(f.PolicyConv2)}
+	for i, h := range f.Arch.Heads {
+		switch l := f.Heads[i]; h.Kind {
+		case nn.PolicyConvolutional:
+			n.policy = [2]layer{n.conv(&l.Convs[0]), n.conv(&l.Convs[1])}
+		case nn.PolicyClassical:
+			n.policy = [2]layer{n.conv(&l.Convs[0]), n.flattened(&l.Dense[0], l.Convs[0].Co)}
+		case nn.HeadFlattened:
+			packed := [3]layer{n.conv(&l.Convs[0]), n.flattened(&l.Dense[0], l.Convs[0].Co), n.dense(l.Dense[1].Weight, l.Dense[1].Bias, l.Dense[1].Out, l.Dense[1].In)}
+			if h.Output == nn.Value {
+				n.value = packed
+			} else {
+				n.movesLeft = packed
+			}
+		}
 	}
-	n.place = b.add(bytesOf(policyPlaces(f.Arch)))
-	n.value = n.head(&f.Value)
-	if f.MovesLeft != nil {
-		n.movesLeft = n.head(f.MovesLeft)
-	}
+	n.place = b.add(bytesOf(policyPlaces(f.Arch.Head(nn.Policy).Kind)))
 	n.ones, n.zeros = b.floats(slices.Repeat([]float32{1}, n.padded)), b.floats(make([]float32, n.padded))
 	return n
-}
-
-func (n *layeredNet) head(h *nn.ScalarHead) [3]layer {
-	return [3]layer{n.conv(&h.Conv), n.flattened(&h.FC1, h.Conv.Co), n.dense(h.FC2.Weight, h.FC2.Bias, h.FC2.Out, h.FC2.In)}
 }
 
 // flattened packs a fully connected layer after a convolution.
@@ -128,7 +133,7 @@ func (n *layeredNet) layout(base driver.Ptr, boards int) (w layeredWork) {
 	w.x, w.h, w.z = next(squares*n.padded, t), next(squares*n.padded, t), next(squares*n.padded, t)
 	w.logits = next(n.policyWidth(), 4)
 	flat := max(n.value[0].co, n.movesLeft[0].co)
-	if n.arch.PolicyHead == nn.PolicyClassical {
+	if n.policy[1].perBoard == 1 {
 		flat = max(flat, n.policy[0].co)
 	}
 	w.flat, w.hidden = next(squares*flat, t), next(max(n.value[1].co, n.movesLeft[1].co), t)
@@ -174,7 +179,7 @@ func (n *layeredNet) launches(boards int, _ kernels.TowerShape, io batchMemory) 
 			Sums: w.sums, Scale: b.at(n.ones), Shift: b.at(n.zeros),
 			W1: b.at(k.w1), B1: b.at(k.b1), W2: b.at(k.w2), B2: b.at(k.b2),
 			Pool: w.pool, Pre: w.pre, Gate: w.gate, BoardScale: w.boardScale, BoardShift: w.boardAdd,
-			Boards: int32(boards), Channels: int32(n.arch.Filters), Padded: int32(n.padded), Units: int32(n.arch.SEUnits()), Act: n.act,
+			Boards: int32(boards), Channels: int32(n.arch.Width()), Padded: int32(n.padded), Units: int32(n.arch.SEUnits()), Act: n.act,
 		}))
 		join(w.boardScale, w.boardAdd, w.x, 1)
 	}
@@ -191,10 +196,10 @@ func (n *layeredNet) launches(boards int, _ kernels.TowerShape, io batchMemory) 
 	}
 	outputs := kernels.HeadOutputsArgs{
 		Count: io.count, Value: w.value, Wdl: io.wdl, M: io.movesLeft,
-		ValueStride: int32(n.value[2].co), ValueOutputs: int32(n.arch.ValueOutputs()),
+		ValueStride: int32(n.value[2].co), ValueOutputs: int32(n.arch.Head(nn.Value).Outputs()),
 	}
 	head(n.value, w.value)
-	if n.arch.MovesLeft {
+	if n.arch.Head(nn.MovesLeft) != nil {
 		head(n.movesLeft, w.movesLeft)
 		outputs.MovesLeft, outputs.MovesStride = w.movesLeft, int32(n.movesLeft[2].co)
 	}

@@ -50,21 +50,24 @@ type batchMemory struct {
 	work                                driver.Ptr // 256-byte aligned
 }
 
+// kinds are the blocks and heads that this package computes and trains.
+var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened}
+
 // NewNet packs n, with batch norm folded into the convolutions, and sends it to the
 // device; n is not kept. Close it when no new use begins. Errors wrap nn.ErrArch,
 // nn.ErrParams, nn.ErrNotFinite (also for a weight above fp16's 65504) or
-// driver.ErrOutOfMemory. All towers of nn.Arch are supported: bf16 and fp16 nets of up to 256
-// filters in one fused kernel, others layer by layer.
+// driver.ErrOutOfMemory. bf16 and fp16 nets of up to 256 filters go in one fused kernel,
+// others layer by layer.
 func (d *Device) NewNet(n *nn.Net, p device.Precision) (*Net, error) {
 	t, err := d.storage(p)
-	if err := cmp.Or(err, n.Validate(), n.CheckFinite(), n.Arch.MustBeTower("a GPU")); err != nil {
+	if err := cmp.Or(err, n.Validate(), n.CheckFinite(), n.Arch.Only("a GPU", kinds...)); err != nil {
 		return nil, fmt.Errorf("cuda: %w", err)
 	}
 	f := nn.Fold(n)
 	if err := fitsType(f, t); err != nil {
 		return nil, fmt.Errorf("cuda: %w", err)
 	}
-	c := &Net{dev: d, arch: n.Arch, id: n.ID(), users: 1, mem: memory{d: d.driver}}
+	c := &Net{dev: d, arch: n.Arch.Clone(), id: n.ID(), users: 1, mem: memory{d: d.driver}}
 	var b blob
 	if fused := packFused(&b, d.Info(), f, t); fused != nil {
 		c.form = fused
@@ -89,27 +92,12 @@ func fitsType(f *nn.Folded, t kernels.Type) error {
 			errs = append(errs, fmt.Errorf("%w: weight %d of %s is %g, fp16 ends at %d: use bf16", nn.ErrNotFinite, i, what, weights[i], most))
 		}
 	}
-	check("the input convolution", f.Input.Weight)
-	check("policy.conv1", f.PolicyConv1.Weight)
-	for i, b := range f.Tower {
-		name := fmt.Sprintf("tower.%d.", i)
-		check(name+"conv1", b.Conv1.Weight)
-		check(name+"conv2", b.Conv2.Weight)
-		if b.SE1 != nil {
-			check(name+"se.fc1", b.SE1.Weight)
-			check(name+"se.fc2", b.SE2.Weight)
+	for _, l := range f.All() {
+		for _, c := range l.Convs {
+			check(c.Name, c.Weight)
 		}
-	}
-	if f.PolicyFC != nil {
-		check("policy.fc", f.PolicyFC.Weight)
-	} else {
-		check("policy.conv2", f.PolicyConv2.Weight)
-	}
-	for name, h := range map[string]*nn.ScalarHead{"value": &f.Value, "moves_left": f.MovesLeft} {
-		if h != nil {
-			check(name+".conv", h.Conv.Weight)
-			check(name+".fc1", h.FC1.Weight)
-			check(name+".fc2", h.FC2.Weight)
+		for _, d := range l.Dense {
+			check(d.Name, d.Weight)
 		}
 	}
 	return errors.Join(errs...)
@@ -157,12 +145,12 @@ func activation(a nn.Arch) int32 {
 	return kernels.ActReLU
 }
 
-// policyPlaces says where the logit of a policy index lies: in the output of the last
-// policy convolution, [64][80], or in order for the classical head.
-func policyPlaces(a nn.Arch) []uint16 {
+// policyPlaces says where the logit of a policy index lies in the output of a head of
+// that kind: of the last convolution, [64][80], or in order for the classical head.
+func policyPlaces(kind string) []uint16 {
 	place := make([]uint16, encoding.NumPolicy)
 	for i, at := range encoding.ConvPolicyIndex() {
-		if place[i] = uint16(i); a.PolicyHead != nn.PolicyClassical {
+		if place[i] = uint16(i); kind != nn.PolicyClassical {
 			place[i] = at%encoding.NumSquares*encoding.NumConvPlanes + at/encoding.NumSquares
 		}
 	}

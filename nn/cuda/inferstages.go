@@ -94,22 +94,23 @@ func (s *stagePacker) conv1(convs []*nn.Conv, columns int) []float32 {
 
 // endLayer appends the vectors of the layer's passes, and stages and vectors of its
 // squeeze-and-excitation, if any.
-func (s *stagePacker) endLayer(se1, se2 *nn.Dense) {
+func (s *stagePacker) endLayer(se ...nn.Dense) {
 	c := s.channels
 	for _, bias := range s.biases {
 		v := append(make([]float32, 0, s.vector), bias...)
-		if se1 != nil {
-			f := se2.Out / 2
-			v = append(v, padded(se2.Bias[:f], c)...)
-			v = append(v, padded(se2.Bias[f:], c)...)
-			v = append(v, se1.Bias...)
+		if se != nil {
+			f := se[1].Out / 2
+			v = append(v, padded(se[1].Bias[:f], c)...)
+			v = append(v, padded(se[1].Bias[f:], c)...)
+			v = append(v, se[0].Bias...)
 		}
 		s.vectors = append(s.vectors, padded(v, s.vector)...)
 	}
 	s.biases = nil
-	if se1 == nil {
+	if se == nil {
 		return
 	}
+	se1, se2 := se[0], se[1]
 	f := se1.In
 	for first := 0; first < se1.Out; first += seStageUnits {
 		stage := make([]float32, stageBytesEach/2*c)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
 	"github.com/chessbrain/chessbrain/nn/device"
@@ -81,7 +82,7 @@ func (q *queue) do(launches ...kernels.Launch) {
 // NewTrainer makes room for a net and its optimizer; Upload gives it weights.
 func (d *Device) NewTrainer(cfg device.Config) (*Trainer, error) {
 	typ, err := d.storage(cfg.Precision)
-	if err := cmp.Or(err, cfg.Arch.MustBeTower("a GPU")); err != nil {
+	if err := cmp.Or(err, cfg.Arch.Only("training on a GPU", kinds...)); err != nil {
 		return nil, err
 	}
 	t := &Trainer{dev: d, cfg: cfg, typ: typ, act: activation(cfg.Arch), layout: newLayout(cfg.Arch), mem: memory{d: d.driver}}
@@ -124,24 +125,31 @@ func (t *Trainer) build() (err error) {
 	t.stepState, t.stateHost = t.mem.alloc(stepStateBytes), t.mem.host(stepStateBytes)
 
 	t.planes = t.activations(encoding.NumPlanes)
-	t.input = newUnit(t, "input.conv", "input.bn", false)
-	width := t.input.conv.outPad
-	t.trunk = t.activations(width)
-	for i := range t.cfg.Arch.Blocks {
-		b := newBlock(t, i)
-		if t.tower = append(t.tower, b); b.se != nil {
-			t.small = append(t.small, b.se.layers()...)
+	for i, b := range t.cfg.Arch.Blocks {
+		switch b.Kind {
+		case nn.BlockInput:
+			t.input = newUnit(t, "input.conv", "input.bn", false)
+			t.trunk = t.activations(t.input.conv.outPad)
+		case nn.BlockResidual:
+			b := newBlock(t, i-1)
+			if t.tower = append(t.tower, b); b.se != nil {
+				t.small = append(t.small, b.se.layers()...)
+			}
 		}
 	}
-	if terms := t.terms[device.Policy]; len(terms) > 0 {
-		t.heads = append(t.heads, newPolicyHead(t, terms[0]))
+	for which, terms := range t.terms {
+		h := t.cfg.Arch.Head(device.Head(which).Output())
+		if len(terms) == 0 || h == nil {
+			continue
+		}
+		switch h.Kind {
+		case nn.PolicyConvolutional, nn.PolicyClassical:
+			t.heads = append(t.heads, newPolicyHead(t, h, terms[0]))
+		case nn.HeadFlattened:
+			t.heads = append(t.heads, newScalarHead(t, h, device.Head(which), terms))
+		}
 	}
-	if terms := t.terms[device.Value]; len(terms) > 0 {
-		t.heads = append(t.heads, newScalarHead(t, "value", device.Value, terms))
-	}
-	if terms := t.terms[device.MovesLeft]; len(terms) > 0 {
-		t.heads = append(t.heads, newScalarHead(t, "moves_left", device.MovesLeft, terms))
-	}
+	width := t.input.conv.outPad
 	widest := width
 	for _, c := range t.convs {
 		if c.rowsPerBoard == 64 {

@@ -126,18 +126,14 @@ var precisions = []struct {
 // CPU's: the change of a weight is its gradient. Two micro-batches, of odd sizes.
 func TestGradients(t *testing.T) {
 	for _, v := range []struct {
-		name string
-		edit func(*nn.Arch)
+		name, arch string
 	}{
-		{"SE", func(*nn.Arch) {}},
-		{"no SE, Mish", func(a *nn.Arch) { a.SERatio, a.Activation = 0, nn.Mish }},
-		{"24 filters, Mish", func(a *nn.Arch) { a.Filters, a.Activation, a.Blocks = 24, nn.Mish, 1 }},
-		{"classical policy, scalar value", func(a *nn.Arch) {
-			a.PolicyHead, a.ValueHead, a.MovesLeft, a.Blocks = nn.PolicyClassical, nn.ValueScalar, false, 1
-		}},
+		{"SE", "16x2"},
+		{"no SE, Mish", "16x2-plain-mish"},
+		{"24 filters, Mish", "24x1-mish"},
+		{"classical policy, scalar value", "16x1-classical-scalar-noml"},
 	} {
-		arch := nntest.TinyArch()
-		v.edit(&arch)
+		arch := nntest.Arch(v.arch)
 		net := nntest.Net(arch, 3)
 		cfg := trainer.DefaultConfig()
 		cfg.BatchSize, cfg.GradAccumSteps, cfg.Momentum, cfg.ClipNorm = 3, 2, 0, 0
@@ -145,7 +141,7 @@ func TestGradients(t *testing.T) {
 		cpu := newTrainer(t, nil, net, cfg)
 		want := mustStep(t, cpu, randomBatches(11, 3, 2))
 		for _, p := range precisions {
-			if arch.PolicyHead == nn.PolicyClassical && p.precision != device.FP32 && !slow.On {
+			if arch.Head(nn.Policy).Kind == nn.PolicyClassical && p.precision != device.FP32 && !slow.On {
 				continue // its large layer takes seconds
 			}
 			t.Run(fmt.Sprintf("%s/precision %d", v.name, p.precision), func(t *testing.T) {
@@ -212,11 +208,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-func smallArch() nn.Arch {
-	a := nntest.TinyArch()
-	a.Blocks, a.ValueHidden = 1, 8
-	return a
-}
+func smallArch() nn.Arch { return nntest.Resized(nn.Tower(16, 1), 4, 8, 2, 8) }
 
 func sameNet(t *testing.T, what string, got, want *nn.Net, bound float64) {
 	t.Helper()

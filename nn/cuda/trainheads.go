@@ -71,9 +71,9 @@ type policyHead struct {
 	weight  float32
 }
 
-func newPolicyHead(t *Trainer, term device.Term) *policyHead {
+func newPolicyHead(t *Trainer, of *nn.Head, term device.Term) *policyHead {
 	h := &policyHead{t: t, weight: float32(term.Weight)}
-	if t.cfg.Arch.PolicyHead == nn.PolicyClassical {
+	if of.Kind == nn.PolicyClassical {
 		h.flat = newFlattened(t, "policy.conv1", "policy.bn", "policy.fc")
 		h.width = h.flat.fc.outPad
 	} else {
@@ -82,7 +82,7 @@ func newPolicyHead(t *Trainer, term device.Term) *policyHead {
 		h.width = 64 * h.last.outPad
 		h.dz = t.activations(h.u.conv.outPad)
 	}
-	h.place = t.constant(bytesOf(policyPlaces(t.cfg.Arch)))
+	h.place = t.constant(bytesOf(policyPlaces(of.Kind)))
 	h.logits = t.mem.floats(t.cfg.Capacity * h.width)
 	h.dlogits = t.mem.alloc(t.cfg.Capacity * h.width * t.typ.Size())
 	return h
@@ -131,12 +131,13 @@ type scalarHead struct {
 	terms   []device.Term
 }
 
-func newScalarHead(t *Trainer, name string, which device.Head, terms []device.Term) *scalarHead {
+func newScalarHead(t *Trainer, of *nn.Head, which device.Head, terms []device.Term) *scalarHead {
+	name := of.Output
 	h := &scalarHead{t: t, which: which, terms: terms, formula: kernels.LossWDL, flat: newFlattened(t, name+".conv", name+".bn", name+".fc1"), fc2: newConv(t, name+".fc2", 0, true)}
 	switch {
 	case which == device.MovesLeft:
 		h.formula = kernels.LossMovesLeft
-	case t.cfg.Arch.ValueHead == nn.ValueScalar:
+	case of.Form == nn.ValueScalar:
 		h.formula = kernels.LossValue
 	}
 	n := t.cfg.Capacity

@@ -34,6 +34,9 @@ const (
 	MovesLeft
 )
 
+// Output is the head's name in nn.Arch.
+func (h Head) Output() string { return [...]string{nn.Policy, nn.Value, nn.MovesLeft}[h] }
+
 // Term is one loss of a head: the formulas follow from the head and the net (as
 // trainer.Loss). The policy's has no target fields.
 type Term struct {

@@ -65,7 +65,7 @@ func TestSafetensors(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, meta, err := nn.ReadSafetensors(bytes.NewReader(data))
-	if err != nil || got.ID() != net.ID() || got.Arch != net.Arch {
+	if err != nil || got.ID() != net.ID() || !got.Arch.Equal(net.Arch) {
 		t.Errorf("read back: %v", err)
 	}
 	for key, want := range map[string]string{"job": "job", "step": "10", "samples": "100", "rows": "200", "name": c.Net.Name} {
@@ -97,7 +97,7 @@ func TestLeela(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Arch != net.Arch || info.TrainingSteps != 10 || info.License != "CC0" {
+	if !got.Arch.Equal(net.Arch) || info.TrainingSteps != 10 || info.License != "CC0" {
 		t.Errorf("read back %s, %+v", got.Arch, info)
 	}
 	want := net.Get("tower.0.conv1.weight")

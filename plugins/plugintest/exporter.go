@@ -233,8 +233,7 @@ func (e *exporting) concurrent(st Stage, root string) error {
 // Checkpoint returns a small net with seeded weights as an exporter sees it.
 // games are what it has of them; nil = none to be had.
 func Checkpoint(seed uint64, games []*record.Game) *stage.Checkpoint {
-	arch := nn.DefaultArch()
-	arch.Filters, arch.Blocks = 16, 1
+	arch := nn.Tower(16, 1)
 	net := nn.Init(arch, seed)
 	text, err := json.Marshal(arch)
 	if err != nil {

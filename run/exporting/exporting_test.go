@@ -16,6 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -23,9 +24,7 @@ import (
 
 // testNet returns a very small net.
 func testNet(seed uint64) *nn.Net {
-	a := nn.DefaultArch()
-	a.Filters, a.Blocks, a.ValueChannels, a.ValueHidden, a.MLChannels, a.MLHidden = 8, 1, 4, 8, 2, 8
-	return nn.Init(a, seed)
+	return nn.Init(nntest.Resized(nn.Tower(8, 1), 4, 8, 2, 8), seed)
 }
 
 // handOver puts a net into a directory of a run as a trainer does, written at a

@@ -16,6 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run/catalogue"
 )
@@ -84,11 +85,7 @@ func position(words []string) chess.Board {
 func discard() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 // small is the architecture of the tests' nets.
-func small() nn.Arch {
-	a := nn.DefaultArch()
-	a.Filters, a.Blocks, a.ValueChannels, a.ValueHidden, a.MLChannels, a.MLHidden = 8, 1, 4, 8, 2, 8
-	return a
-}
+func small() nn.Arch { return nntest.Resized(nn.Tower(8, 1), 4, 8, 2, 8) }
 
 // putNet writes a net of a seed into a directory of the run, as if at a time in
 // seconds, and returns its path.

@@ -20,26 +20,26 @@ import (
 
 // ArchOf turns the configuration's message into a net's description.
 func ArchOf(m *config.Arch) (nn.Arch, error) {
+	var a nn.Arch
 	if s := m.GetSparse(); s != nil {
-		a := nn.SparseArch(int(s.GetAccumulators()))
-		a.PolicyUnits, a.ValueHidden, a.MovesLeft = int(s.GetPolicyUnits()), int(s.GetValueUnits()), m.GetMovesLeft()
-		return a, a.Validate()
-	}
-	a := nn.DefaultArch()
-	tower := m.GetConvTower()
-	if tower == nil {
+		a = nn.SparseArch(int(s.GetAccumulators()))
+		a.Head(nn.Policy).Hidden, a.Head(nn.Value).Hidden = int(s.GetPolicyUnits()), int(s.GetValueUnits())
+	} else if tower := m.GetConvTower(); tower != nil {
+		a = nn.Arch{
+			Activation: strings.ToLower(m.GetActivation().String()),
+			Blocks:     nn.TowerBlocks(int(tower.GetFilters()), int(tower.GetBlocks()), int(tower.GetSeRatio())),
+			Heads: []nn.Head{
+				{Output: nn.Policy, Kind: strings.ToLower(m.GetPolicyHead().String())},
+				{Output: nn.Value, Kind: nn.HeadFlattened, Form: strings.ToLower(m.GetValueHead().String()), Channels: int(m.GetValueChannels()), Hidden: int(m.GetValueHidden())},
+				{Output: nn.MovesLeft, Kind: nn.HeadFlattened, Channels: int(m.GetMovesLeftChannels()), Hidden: int(m.GetMovesLeftHidden())},
+			},
+		}
+		a.Blocks[0].InputFormat = int(m.GetInputFormat())
+	} else {
 		return a, fmt.Errorf("model.arch: neither a convolutional tower nor a sparse net")
 	}
-	a.Filters, a.Blocks, a.SERatio = int(tower.GetFilters()), int(tower.GetBlocks()), int(tower.GetSeRatio())
-	a.Activation = strings.ToLower(m.GetActivation().String())
-	a.InputFormat = int(m.GetInputFormat())
-	a.PolicyHead = strings.ToLower(m.GetPolicyHead().String())
-	a.ValueHead = strings.ToLower(m.GetValueHead().String())
-	a.ValueChannels, a.ValueHidden = int(m.GetValueChannels()), int(m.GetValueHidden())
-	a.MovesLeft = m.GetMovesLeft()
-	a.MLChannels, a.MLHidden = int(m.GetMovesLeftChannels()), int(m.GetMovesLeftHidden())
-	if !a.MovesLeft {
-		a.MLChannels, a.MLHidden = 0, 0
+	if !m.GetMovesLeft() {
+		a.Heads = a.Heads[:2]
 	}
 	return a, a.Validate()
 }

@@ -121,7 +121,7 @@ func (s *Start) checkTraining() error {
 		}
 	}
 	arch, err := ReadArch(filepath.Join(path, NetFile))
-	if err == nil && arch != s.Initial.Arch {
+	if err == nil && !arch.Equal(s.Initial.Arch) {
 		return s.e.Errorf("model.net", "name the net that it was begun with, or another --run-dir",
 			"training %s of %s has a net %s, this start wants %s", s.Dir.Training, s.Dir.Root, arch.Summary(), s.Initial.Arch.Summary())
 	}
@@ -184,7 +184,7 @@ func (t *Training) checkArch(net *nn.Net, from string) error {
 		return &config.Error{Field: "model.arch", Reason: err.Error()}
 	}
 	for _, field := range archFields {
-		if path := "model.arch." + field; want != net.Arch && t.e.Origin(path) != "default" {
+		if path := "model.arch." + field; !want.Equal(net.Arch) && t.e.Origin(path) != "default" {
 			return t.e.Errorf(path, "leave model.arch away, or carry the weights over with chessbrain migrate-checkpoint",
 				"the configuration wants a net %s, and %s is a net %s", want, from, net.Arch)
 		}

@@ -95,7 +95,7 @@ func Probe(ctx context.Context, cfg *config.Config, net *Net, h *chess.History) 
 	}
 	p := &Probed{Net: net.Name, NetID: net.ID(), FEN: board.FEN(), W: b.WDL[0][0], D: b.WDL[0][1], L: b.WDL[0][2], Moves: []ProbedMove{}}
 	p.V = p.W - p.L
-	if net.Arch.MovesLeft {
+	if net.Arch.Head(nn.MovesLeft) != nil {
 		p.M = &b.M[0]
 	}
 	if end := h.Terminal(legal.N); end != chess.NotOver {

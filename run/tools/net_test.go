@@ -21,7 +21,7 @@ func TestOpenNetByContent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Arch != want.Arch || got.Get("value.fc1.weight")[5] != want.Get("value.fc1.weight")[5] || got.Name != "net.onnx" {
+		if !got.Arch.Equal(want.Arch) || got.Get("value.fc1.weight")[5] != want.Get("value.fc1.weight")[5] || got.Name != "net.onnx" {
 			t.Errorf("%s: %s, a net %s", format, got.Name, got.Arch)
 		}
 	}

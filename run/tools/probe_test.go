@@ -43,7 +43,7 @@ func TestProbe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.End != c.end || (p.M == nil) == n.Arch.MovesLeft {
+		if p.End != c.end || (p.M == nil) == (n.Arch.Head(nn.MovesLeft) != nil) {
 			t.Errorf("%s: end %q, M %v", c.position, p.End, p.M)
 		}
 		checkProbe(t, n.Net, c.position, p)

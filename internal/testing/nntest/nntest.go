@@ -8,25 +8,37 @@ import (
 	"github.com/chessbrain/chessbrain/nn"
 )
 
+// Resized gives the heads of a tower other sizes, in a itself; those of a moves-left head
+// that there is not are left out.
+func Resized(a nn.Arch, valueChannels, valueHidden, movesChannels, movesHidden int) nn.Arch {
+	v := a.Head(nn.Value)
+	v.Channels, v.Hidden = valueChannels, valueHidden
+	if m := a.Head(nn.MovesLeft); m != nil {
+		m.Channels, m.Hidden = movesChannels, movesHidden
+	}
+	return a
+}
+
 // TinyArch is a net of two blocks that every layer kind is part of. 16 filters
 // take the vector kernels where the machine has them.
-func TinyArch() nn.Arch {
-	a := nn.DefaultArch()
-	a.Filters, a.Blocks = 16, 2
-	a.ValueChannels, a.ValueHidden, a.MLChannels, a.MLHidden = 4, 16, 2, 8
-	return a
+func TinyArch() nn.Arch { return Arch("16x2") }
+
+// Arch is the net of a name, with value and moves-left heads as small as TinyArch's. It
+// panics at a name that is none.
+func Arch(name string) nn.Arch {
+	a, err := nn.ParseArch(name)
+	if err != nil {
+		panic(err)
+	}
+	return Resized(a, 4, 16, 2, 8)
 }
 
 // Variants are the nets that together have every layer in every form.
 func Variants() map[string]nn.Arch {
-	se := TinyArch()
-	se.Blocks = 1
-	plain, mish, classical, odd := se, se, se, se
-	plain.SERatio, plain.ValueHead, plain.MovesLeft = 0, nn.ValueScalar, false
-	mish.Activation = nn.Mish
-	classical.PolicyHead = nn.PolicyClassical
-	odd.Filters = 6 // no multiple of a vector: the kernels' generic paths
-	return map[string]nn.Arch{"se": se, "plain scalar": plain, "mish": mish, "classical": classical, "odd": odd}
+	return map[string]nn.Arch{
+		"se": Arch("16x1"), "plain scalar": Arch("16x1-plain-scalar-noml"), "mish": Arch("16x1-mish"), "classical": Arch("16x1-classical"),
+		"odd": Arch("6x1"), // no multiple of a vector: the kernels' generic paths
+	}
 }
 
 // Net is a net whose batch norm, biases and running statistics are not at their

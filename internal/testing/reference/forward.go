@@ -3,6 +3,7 @@ package reference
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
@@ -22,27 +23,46 @@ type planes [][]float64
 // forward holds a net while one position goes through it.
 type forward struct{ net *nn.Net }
 
-// Forward returns the output of a valid net for one position.
+// Forward returns the output of a valid net for one position. It panics at a kind of
+// block or head that it does not know.
 func Forward(n *nn.Net, masks *[encoding.NumMasks]uint64, s *encoding.Scalars) Output {
 	f := forward{n}
 	if n.Arch.Sparse() {
 		return f.sparse(masks, s)
 	}
-	x := f.unit(inputPlanes(masks, s), "input.conv", "input.bn", true)
-	for i := range n.Arch.Blocks {
-		x = f.block(x, fmt.Sprintf("tower.%d", i))
+	var x planes
+	for i, b := range n.Arch.Blocks {
+		switch b.Kind {
+		case nn.BlockInput:
+			x = f.unit(inputPlanes(masks, s), "input.conv", "input.bn", true)
+		case nn.BlockResidual:
+			x = f.block(x, fmt.Sprintf("tower.%d", i-1), b.SERatio > 0)
+		default:
+			panic("reference: no block of kind " + b.Kind)
+		}
 	}
-	out := Output{Policy: f.policy(x), Value: f.head(x, "value")}
-	if n.Arch.ValueHead == nn.ValueScalar {
-		v := math.Tanh(out.Value[0])
-		out.WDL = [3]float64{(1 + v) / 2, 0, (1 - v) / 2}
-	} else {
-		out.WDL = [3]float64(Softmax(out.Value))
-	}
-	if n.Arch.MovesLeft {
-		out.MovesLeft = math.Max(0, f.head(x, "moves_left")[0])
+	var out Output
+	for _, h := range n.Arch.Heads {
+		y := f.head(x, h)
+		switch h.Output {
+		case nn.Policy:
+			out.Policy = y
+		case nn.Value:
+			out.Value, out.WDL = y, wdl(y, h.Form)
+		case nn.MovesLeft:
+			out.MovesLeft = math.Max(0, y[0])
+		}
 	}
 	return out
+}
+
+// wdl returns probabilities of the outputs of a value head.
+func wdl(y []float64, form string) [3]float64 {
+	if form == nn.ValueScalar {
+		v := math.Tanh(y[0])
+		return [3]float64{(1 + v) / 2, 0, (1 - v) / 2}
+	}
+	return [3]float64(Softmax(y))
 }
 
 func inputPlanes(masks *[encoding.NumMasks]uint64, s *encoding.Scalars) planes {
@@ -104,14 +124,11 @@ func (f forward) unit(x planes, conv, bn string, act bool) planes {
 	return y
 }
 
-// conv is a cross-correlation with zero padding, 3x3 but for the 1x1 ones of the
-// value and moves-left heads and of the classical policy head.
+// conv is a cross-correlation with zero padding.
 func (f forward) conv(x planes, name string) planes {
 	w, bias := f.get(name+".weight"), f.get(name+".bias")
-	size := 3
-	if name == "value.conv" || name == "moves_left.conv" || (name == "policy.conv1" && f.net.Arch.PolicyHead == nn.PolicyClassical) {
-		size = 1
-	}
+	i := slices.IndexFunc(f.net.Params, func(p nn.Param) bool { return p.Name == name+".weight" })
+	size := f.net.Params[i].Shape[2]
 	pad := size / 2
 	y := newPlanes(len(w) / (len(x) * size * size))
 	for o := range y {
@@ -157,9 +174,9 @@ func (f forward) denseAct(x []float64, name string) []float64 {
 }
 
 // block is a residual block: act(SE(y) + x), y = bn2(conv2(act(bn1(conv1(x))))).
-func (f forward) block(x planes, name string) planes {
+func (f forward) block(x planes, name string, se bool) planes {
 	y := f.unit(f.unit(x, name+".conv1", name+".bn1", true), name+".conv2", name+".bn2", false)
-	if f.net.Arch.SERatio > 0 {
+	if se {
 		pool := make([]float64, len(y))
 		for c := range y {
 			for _, v := range y[c] {
@@ -191,23 +208,24 @@ func flatten(x planes) []float64 {
 	return flat
 }
 
-// head is the value or the moves-left head, before the last activation.
-func (f forward) head(x planes, name string) []float64 {
-	y := f.unit(x, name+".conv", name+".bn", true)
-	return f.dense(f.denseAct(flatten(y), name+".fc1"), name+".fc2")
-}
-
-func (f forward) policy(x planes) []float64 {
-	y := f.unit(x, "policy.conv1", "policy.bn", true)
-	if f.net.Arch.PolicyHead == nn.PolicyClassical {
-		return f.dense(flatten(y), "policy.fc")
+// head returns the outputs of a head, before the last activation.
+func (f forward) head(x planes, h nn.Head) []float64 {
+	name := h.Output
+	switch h.Kind {
+	case nn.PolicyConvolutional:
+		y := f.conv(f.unit(x, "policy.conv1", "policy.bn", true), "policy.conv2")
+		logits := make([]float64, encoding.NumPolicy)
+		for idx, at := range encoding.ConvPolicyIndex() {
+			logits[idx] = y[at/64][at%64]
+		}
+		return logits
+	case nn.PolicyClassical:
+		return f.dense(flatten(f.unit(x, "policy.conv1", "policy.bn", true)), "policy.fc")
+	case nn.HeadFlattened:
+		y := flatten(f.unit(x, name+".conv", name+".bn", true))
+		return f.dense(f.denseAct(y, name+".fc1"), name+".fc2")
 	}
-	y = f.conv(y, "policy.conv2")
-	logits := make([]float64, encoding.NumPolicy)
-	for idx, at := range encoding.ConvPolicyIndex() {
-		logits[idx] = y[at/64][at%64]
-	}
-	return logits
+	panic("reference: no head of kind " + h.Kind)
 }
 
 // Softmax returns exp(z)/sum exp(z).

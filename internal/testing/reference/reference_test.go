@@ -19,9 +19,8 @@ func zeroNet(t *testing.T, name string) *nn.Net {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.ValueChannels, a.ValueHidden = 1, 1
-	if a.MovesLeft {
-		a.MLChannels, a.MLHidden = 1, 1
+	for i := range a.Heads[1:] {
+		a.Heads[1+i].Channels, a.Heads[1+i].Hidden = 1, 1
 	}
 	n := nn.Init(a, 1)
 	for i, s := range nn.Specs(a) {

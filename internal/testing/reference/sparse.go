@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
 )
 
 // sparse returns the output of a sparse net, whose features are those of
@@ -41,8 +42,8 @@ func (f forward) sparse(masks *[encoding.NumMasks]uint64, s *encoding.Scalars) O
 	for i := range all {
 		out.Policy[i] = moves[rows[i]] + ofKind[kinds[i]]
 	}
-	out.WDL = [3]float64(Softmax(out.Value))
-	if f.net.Arch.MovesLeft {
+	out.WDL = wdl(out.Value, nn.ValueWDL)
+	if f.net.Arch.Head(nn.MovesLeft) != nil {
 		out.MovesLeft = math.Max(0, f.dense(value, "moves_left.fc2")[0])
 	}
 	return out

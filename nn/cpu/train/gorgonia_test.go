@@ -102,8 +102,7 @@ func (s *stock) linear(x *gorgonia.Node, name string, by []float64) *gorgonia.No
 // tier, with a net of stock float64 operations. Each head enters through the gradient of its
 // outputs, taken from our losses, which have their own test.
 func TestGradientsAgainstStock(t *testing.T) {
-	arch := nntest.TinyArch()
-	arch.Blocks, arch.SERatio, arch.MovesLeft = 1, 0, false
+	arch := nntest.Arch("16x1-plain-noml")
 	net := nntest.Net(arch, 8)
 	const n = 2
 	cfg := testConfig(arch, n)
@@ -122,7 +121,7 @@ func TestGradientsAgainstStock(t *testing.T) {
 	p := s.conv(s.relu(s.batchNorm(s.conv(x, policyConv), policyBN)), policyPlanes)
 	p = gorgonia.Must(gorgonia.BroadcastAdd(p, s.params["policy.conv2.bias"], nil, perChannel))
 	v := s.relu(s.batchNorm(s.conv(x, "value.conv"), "value.bn"))
-	v = gorgonia.Must(gorgonia.Reshape(s.once(v), tensor.Shape{n, 64 * arch.ValueChannels}))
+	v = gorgonia.Must(gorgonia.Reshape(s.once(v), tensor.Shape{n, 64 * arch.Head(nn.Value).Channels}))
 	v = s.dense(s.relu(s.dense(v, "value.fc1")), "value.fc2")
 	total := gorgonia.Must(gorgonia.Add(s.linear(p, "dp", policyOutputGrad(tr)), s.linear(v, "dv", valueOutputGrad(tr))))
 	want := s.run(t, total)

@@ -21,7 +21,7 @@ func testConfig(a nn.Arch, capacity int) device.Config {
 		{Head: device.Value, Weight: .25, Target: encoding.TargetResult, Other: encoding.TargetRoot, Ratio: .5},
 		{Head: device.Value, Weight: .5, Target: encoding.TargetRoot},
 	}
-	if a.MovesLeft {
+	if a.Head(nn.MovesLeft) != nil {
 		terms = append(terms, device.Term{Head: device.MovesLeft, Weight: .1, Target: encoding.TargetResult})
 	}
 	return device.Config{

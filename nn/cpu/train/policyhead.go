@@ -4,10 +4,11 @@ import (
 	"math"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
-// Parameters of the policy head, whose second half depends on nn.Arch.
+// Parameters of the policy head, whose second half depends on its kind.
 const (
 	policyConv   = "policy.conv1" // first convolution
 	policyBN     = "policy.bn"
@@ -29,9 +30,9 @@ type policyHead struct {
 	entropy []float64 // by row: of the net's policy, NaN where the target is not known
 }
 
-func newPolicyHead(e *engine, terms []*term) *policyHead {
+func newPolicyHead(e *engine, of nn.Head, terms []*term) *policyHead {
 	h := &policyHead{head: head{e: e, terms: terms}, u: newUnit(e, policyConv, policyBN, e.act, true)}
-	if e.param(policyDense+".weight") >= 0 {
+	if of.Kind == nn.PolicyClassical {
 		h.last, h.off = newConv(e, policyDense, h.u.conv.co, true), kernel.NewFlatPolicyOffsets()
 	} else {
 		h.last, h.off = newConv(e, policyPlanes, 0, true), kernel.NewConvPolicyOffsets(encoding.ConvPolicyIndex())

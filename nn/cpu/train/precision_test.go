@@ -41,31 +41,30 @@ func TestGradientsBF16(t *testing.T) {
 	if !kernel.HasBF16() {
 		t.Skip("SKIPPED: this CPU has no bf16 products")
 	}
-	arch := nn.DefaultArch()
-	arch.Filters, arch.Blocks = 32, 4
-	mish, classical := arch, arch
-	mish.Activation = nn.Mish
-	classical.PolicyHead, classical.SERatio = nn.PolicyClassical, 0
 	const rows, nets = 64, 8
 	for _, c := range []struct {
 		name                  string
-		arch                  nn.Arch
+		arch                  string
 		whole, each, eachSize float64 // least cosines, and how far lengths may be apart
 	}{
-		{"mish", mish, 0.9995, 0.994, 0.05},
-		{"se", arch, 0.9975, 0.88, 0.2},
-		{"classical without se", classical, 0.997, 0.88, 0.12},
+		{"mish", "32x4-mish", 0.9995, 0.994, 0.05},
+		{"se", "32x4", 0.9975, 0.88, 0.2},
+		{"classical without se", "32x4-plain-classical", 0.997, 0.88, 0.12},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			specs := nn.Specs(c.arch)
+			arch, err := nn.ParseArch(c.arch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			specs := nn.Specs(arch)
 			of, all := make([]likeness, len(specs)), likeness{} // of all nets, by parameter
-			cfg := testConfig(c.arch, rows)
-			first := nntest.Net(c.arch, 0)
+			cfg := testConfig(arch, rows)
+			first := nntest.Net(arch, 0)
 			full := newTestTrainer(t, first, cfg)
 			cfg.Precision = device.BF16
 			half := newTestTrainer(t, first, cfg)
 			for seed := range uint64(nets) {
-				state := stateOf(full, nntest.Net(c.arch, seed))
+				state := stateOf(full, nntest.Net(arch, seed))
 				if err := errors.Join(full.Upload(state), half.Upload(state)); err != nil {
 					t.Fatal(err)
 				}

@@ -203,7 +203,7 @@ func flat(x [][]float64) []float64 {
 func (r *reference) outputs(b *encoding.TrainBatch) (policy, value, moves [][]float64) {
 	if !r.keep || r.trunk == nil {
 		r.trunk = r.batchNorm(r.conv(r.planes(b), "input.conv"), "input.bn", true)
-		for i := range r.arch.Blocks {
+		for i := range r.arch.Blocks[1:] {
 			r.trunk = r.block(r.trunk, "tower."+string(rune('0'+i)))
 		}
 	}
@@ -229,7 +229,7 @@ func (r *reference) outputs(b *encoding.TrainBatch) (policy, value, moves [][]fl
 		return out
 	}
 	value = head("value")
-	if r.arch.MovesLeft {
+	if r.arch.Head(nn.MovesLeft) != nil {
 		moves = head("moves_left")
 	}
 	return policy, value, moves
@@ -264,7 +264,7 @@ func (r *reference) objective(b *encoding.TrainBatch, terms []device.Term, l2 fl
 	}
 	for _, term := range terms {
 		for i := range b.N {
-			t := term.Learn(&b.Targets[i], r.arch.ValueHead)
+			t := term.Learn(&b.Targets[i], r.arch.ValueForm())
 			loss := 0.0
 			switch {
 			case term.Head == device.Policy:
@@ -275,7 +275,7 @@ func (r *reference) objective(b *encoding.TrainBatch, terms []device.Term, l2 fl
 				for j, p := range b.PolicyOf(i) {
 					loss += float64(p) * (logSumExp(z) - z[j])
 				}
-			case term.Head == device.Value && r.arch.ValueHead == nn.ValueWDL:
+			case term.Head == device.Value && r.arch.ValueForm() == nn.ValueWDL:
 				w, d, lose := t.WDL()
 				for j, p := range []float32{w, d, lose} {
 					loss += float64(p) * (logSumExp(value[i]) - value[i][j])

@@ -1,5 +1,7 @@
 package train
 
+import "github.com/chessbrain/chessbrain/nn"
+
 // scalarHead is a 1x1 convolution with batch norm and two fully connected
 // layers to a few numbers a board: the value head (win, draw, loss logits, or
 // one value) and the moves-left head (plies).
@@ -13,13 +15,18 @@ type scalarHead struct {
 	h           []float32 // [capacity][64][channels]: the convolution's activations
 	dHidden     []float32
 	loss        rowLossFunc
-	value       string // form of the net's value head, by which a target is known or not
+	form        string // of a value head, by which a target is known or not
 }
 
-// newScalarHead makes the head whose parameters begin with label; buffer is the
-// engine's buffer of its gradients.
-func newScalarHead(e *engine, label string, buffer int, terms []*term, value string, loss rowLossFunc) *scalarHead {
-	h := &scalarHead{head: head{e: e, terms: terms}, buffer: buffer, loss: loss, value: value, u: newUnit(e, label+".conv", label+".bn", e.act, true)}
+func newScalarHead(e *engine, of nn.Head, terms []*term) *scalarHead {
+	label := of.Output
+	h := &scalarHead{head: head{e: e, terms: terms}, buffer: valueBuffer, loss: wdlRowLoss, form: of.Form, u: newUnit(e, label+".conv", label+".bn", e.act, true)}
+	switch {
+	case of.Output == nn.MovesLeft:
+		h.buffer, h.loss = movesLeftBuffer, movesLeftRowLoss
+	case of.Form == nn.ValueScalar:
+		h.loss = scalarRowLoss
+	}
 	h.fc1 = newConv(e, label+".fc1", h.u.conv.co, true)
 	h.fc2 = newConv(e, label+".fc2", 0, true)
 	h.pre, h.hidden = make([]float32, e.capacity*h.fc1.co), make([]float32, e.capacity*h.fc1.co)
@@ -58,7 +65,7 @@ func (h *scalarHead) lose(s span) {
 		t.sums[s.slice] = 0
 		for i := s.lo; i < s.lo+s.n; i++ {
 			z, dz := h.z[i*h.fc2.co:][:h.fc2.co], h.dz[i*h.fc2.co:][:h.fc2.co]
-			h.measured(t, s, i, h.loss(dz, z, t.Learn(&h.e.batch.Targets[i], h.value), h.gradScale(t, i)))
+			h.measured(t, s, i, h.loss(dz, z, t.Learn(&h.e.batch.Targets[i], h.form), h.gradScale(t, i)))
 		}
 	}
 }

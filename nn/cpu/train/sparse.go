@@ -5,7 +5,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/nn/device"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
@@ -43,14 +42,14 @@ type sparseLayers struct {
 // layers apart, so that there are 16 slices at most.
 func sparseSlice(capacity int) int { return max(32, (capacity+15)/16) }
 
-func newSparseLayers(e *engine, byHead map[device.Head][]*term) *sparseLayers {
+func newSparseLayers(e *engine, byHead map[string][]*term) *sparseLayers {
 	named := func(name string) *param { return &e.params[e.param(name)] }
 	l := &sparseLayers{
 		e: e, table: named("input.weight"), bias: named("input.bias"),
 		moves: named("policy.moves.weight"), movesBias: named("policy.moves.bias"),
 		kinds: named("policy.kinds.weight"), kindsBias: named("policy.kinds.bias"),
 		policyIn: newConv(e, "policy.fc1", 0, true), valueIn: newConv(e, "value.fc1", 0, true), valueOut: newConv(e, "value.fc2", 0, true),
-		policy: head{e: e, terms: byHead[device.Policy]}, value: head{e: e, terms: byHead[device.Value]}, plies: head{e: e, terms: byHead[device.MovesLeft]},
+		policy: head{e: e, terms: byHead[nn.Policy]}, value: head{e: e, terms: byHead[nn.Value]}, plies: head{e: e, terms: byHead[nn.MovesLeft]},
 		rows: make([]encoding.Sparse, e.capacity), entropy: make([]float64, e.capacity),
 	}
 	dense := []*conv{l.policyIn, l.valueIn, l.valueOut}

@@ -27,7 +27,7 @@ func sparseConfig(a nn.Arch, capacity, workers int) device.Config {
 		{Head: device.Policy, Weight: 1},
 		{Head: device.Value, Weight: .7, Target: encoding.TargetResult, Other: encoding.TargetRoot, Ratio: .3},
 	}}
-	if a.MovesLeft {
+	if a.Head(nn.MovesLeft) != nil {
 		c.Terms = append(c.Terms, device.Term{Head: device.MovesLeft, Weight: .2, Target: encoding.TargetResult})
 	}
 	return c

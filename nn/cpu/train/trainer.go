@@ -46,10 +46,18 @@ type work struct {
 	pass device.Pass
 }
 
+// kinds are the blocks and heads that this package trains.
+var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened,
+	nn.BlockSparse, nn.PolicyMoves, nn.HeadDense, nn.HeadShared}
+
 // Open makes the layers of a net, their graph and the workers; Upload gives it weights.
+// Errors wrap nn.ErrArch where a kind of block or head is not trained here.
 func Open(cfg device.Config) (device.Trainer, error) { return open(cfg) }
 
 func open(cfg device.Config) (*trainer, error) {
+	if err := cfg.Arch.Only("training on a CPU", kinds...); err != nil {
+		return nil, err
+	}
 	cfg.Workers = cmp.Or(cfg.Workers, runtime.GOMAXPROCS(0))
 	t := &trainer{cfg: cfg, free: []*encoding.TrainBatch{encoding.NewTrainBatch(cfg.Capacity), encoding.NewTrainBatch(cfg.Capacity)}}
 	p := kernel.FP32
@@ -78,42 +86,44 @@ func (t *trainer) build() (err error) {
 		t.sparse = newSparseLayers(t.e, byHead)
 		return nil
 	}
-	t.layers = []towerLayer{newInputLayer(t.e)}
-	for i := range t.cfg.Arch.Blocks {
-		t.layers = append(t.layers, newBlockLayer(t.e, i))
+	for i, b := range t.cfg.Arch.Blocks {
+		switch b.Kind {
+		case nn.BlockInput:
+			t.layers = append(t.layers, newInputLayer(t.e))
+		case nn.BlockResidual:
+			t.layers = append(t.layers, newBlockLayer(t.e, i-1))
+		}
 	}
 	t.heads = &heads{e: t.e, list: t.buildHeads(byHead)}
 	t.g, err = newGraph(t.layers, t.heads, t.e.params, t.cfg.Capacity, 64, t.e.shape("input.bn.gamma")[0])
 	return err
 }
 
-// makeTerms fills terms, and returns them by their heads.
-func (t *trainer) makeTerms() map[device.Head][]*term {
-	byHead := map[device.Head][]*term{}
+// makeTerms fills terms, and returns them by the outputs of their heads.
+func (t *trainer) makeTerms() map[string][]*term {
+	byHead := map[string][]*term{}
 	for _, of := range t.cfg.Terms {
 		made := &term{Term: of, rows: make([]device.RowLoss, t.cfg.Capacity), sums: make([]float64, t.e.maxSlices())}
-		t.terms, byHead[of.Head] = append(t.terms, made), append(byHead[of.Head], made)
+		t.terms, byHead[of.Head.Output()] = append(t.terms, made), append(byHead[of.Head.Output()], made)
 	}
 	return byHead
 }
 
 // buildHeads makes the heads that have losses.
-func (t *trainer) buildHeads(byHead map[device.Head][]*term) (list []headLayer) {
-	scalar := func(which device.Head, label string, buffer int, loss rowLossFunc) {
-		if terms := byHead[which]; terms != nil {
-			list = append(list, newScalarHead(t.e, label, buffer, terms, t.cfg.Arch.ValueHead, loss))
+func (t *trainer) buildHeads(byHead map[string][]*term) (list []headLayer) {
+	for _, h := range t.cfg.Arch.Heads {
+		terms := byHead[h.Output]
+		if terms == nil {
+			continue
+		}
+		switch h.Kind {
+		case nn.PolicyConvolutional, nn.PolicyClassical:
+			t.policy = newPolicyHead(t.e, h, terms)
+			list = append(list, t.policy)
+		case nn.HeadFlattened:
+			list = append(list, newScalarHead(t.e, h, terms))
 		}
 	}
-	if terms := byHead[device.Policy]; terms != nil {
-		t.policy = newPolicyHead(t.e, terms)
-		list = append(list, t.policy)
-	}
-	value := wdlRowLoss
-	if t.cfg.Arch.ValueHead == nn.ValueScalar {
-		value = scalarRowLoss
-	}
-	scalar(device.Value, "value", valueBuffer, value)
-	scalar(device.MovesLeft, "moves_left", movesLeftBuffer, movesLeftRowLoss)
 	return list
 }
 

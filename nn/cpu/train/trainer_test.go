@@ -192,8 +192,7 @@ func TestState(t *testing.T) {
 	tr.average(.5, .5)
 	near(t, "the second average", float64(tr.swa[0][0]), float64(sent.Params[0][0])+1, 1e-6)
 
-	wide := arch
-	wide.Filters = 24
+	wide := nntest.Arch("24x2")
 	for what, s := range map[string]*device.State{
 		"no moments":       {Params: sent.Params},
 		"no weights":       {Moments: sent.Moments},

@@ -1,0 +1,273 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/chessbrain/chessbrain/encoding"
+)
+
+// Fixed sizes, bounds and usual values.
+const (
+	PolicyPlanes      = 80 // outputs of the convolutional policy head per square
+	ClassicalChannels = 32 // channels of the classical policy head's 1x1 convolution
+	SparseBlock       = 64 // what the widths of a sparse net are multiples of
+
+	maxBlocks    = 256 // behind the first
+	minSEUnits   = 8
+	usualSERatio = 4
+
+	usualPolicyUnits, usualValueUnits = 64, 32 // of a sparse net
+
+	// Men and legal moves of a usual position, by which a sparse net's cost is told.
+	usualMen, usualMoves = 24, 32
+)
+
+// What goes from one block to the next, and to the heads.
+const (
+	position = "the position"
+	planes   = "planes" // [channels][64]
+	vector   = "numbers without squares"
+)
+
+// blockKind is all that this package knows of a kind of block. A new kind is a row of
+// blockKinds, a case of Fold, and one in each backend that shall compute it.
+type blockKind struct {
+	kind         string
+	takes, gives string
+	sizes        []size[Block]
+	width        func(b Block, in int) int                     // of the output; in is the input's
+	layers       func(l *layers, name string, b Block, in int) // name begins the parameters' names
+
+	// Of a block that reads the position: the activations that its net may have, and how
+	// the net's name begins.
+	activations []string
+	name        func(blocks []Block) []string
+}
+
+// headKind is all that this package knows of a kind of head. Usual kinds are not named
+// in a net's name.
+type headKind struct {
+	kind    string
+	usual   bool
+	takes   string
+	outputs []string // that it can give
+	forms   []string // of a value head
+	sizes   []size[Head]
+	layers  func(l *layers, a Arch, h Head)
+}
+
+// size is a number of a block or head, with its bounds. Numbers that a kind does not
+// list are 0.
+type size[T any] struct {
+	name   string // in errors; a head's output stands before it
+	of     func(*T) *int
+	lo, hi int
+	step   int    // > 0: it is a multiple of that
+	suffix string // not "": a net whose number is not the usual has it in its name, after this
+	usual  int
+}
+
+func inputFormat(b *Block) *int { return &b.InputFormat }
+func width(b *Block) *int       { return &b.Width }
+func seRatio(b *Block) *int     { return &b.SERatio }
+func channels(h *Head) *int     { return &h.Channels }
+func hidden(h *Head) *int       { return &h.Hidden }
+
+var blockKinds = []blockKind{{
+	kind: BlockInput, takes: position, gives: planes, activations: []string{ReLU, Mish},
+	sizes: []size[Block]{{name: "input_format", of: inputFormat, lo: 1, hi: 1}, {name: "filters", of: width, lo: 1, hi: 2048}},
+	width: func(b Block, _ int) int { return b.Width },
+	layers: func(l *layers, name string, b Block, _ int) {
+		l.unit(name+".conv", name+".bn", encoding.NumPlanes, b.Width, 3)
+	},
+	name: towerName,
+}, {
+	kind: BlockResidual, takes: planes, gives: planes,
+	sizes: []size[Block]{{name: "se_ratio", of: seRatio, lo: 0, hi: 2048}},
+	width: func(_ Block, in int) int { return in },
+	layers: func(l *layers, name string, b Block, in int) {
+		l.unit(name+".conv1", name+".bn1", in, in, 3)
+		l.unit(name+".conv2", name+".bn2", in, in, 3)
+		if units := SEUnits(in, b.SERatio); units > 0 {
+			l.dense(name+".se.fc1", in, units)
+			l.dense(name+".se.fc2", units, 2*in)
+		}
+	},
+}, {
+	kind: BlockSparse, takes: position, gives: vector, activations: []string{ReLU},
+	sizes: []size[Block]{{name: "accumulators", of: width, lo: SparseBlock, hi: 2048, step: SparseBlock}},
+	width: func(b Block, _ int) int { return 2 * b.Width },
+	layers: func(l *layers, name string, b Block, _ int) {
+		l.table(name, encoding.NumSparse, b.Width, 2*usualMen)
+		l.add(name, Bias, b.Width)
+	},
+	name: func(blocks []Block) []string { return []string{BlockSparse + strconv.Itoa(blocks[0].Width)} },
+}}
+
+var headKinds = []headKind{{
+	kind: PolicyConvolutional, usual: true, takes: planes, outputs: []string{Policy},
+	layers: func(l *layers, a Arch, _ Head) {
+		f := a.Width()
+		l.unit("policy.conv1", "policy.bn", f, f, 3)
+		l.conv("policy.conv2", f, PolicyPlanes, 3)
+		l.add("policy.conv2", Bias, PolicyPlanes)
+	},
+}, {
+	kind: PolicyClassical, takes: planes, outputs: []string{Policy},
+	layers: func(l *layers, a Arch, _ Head) {
+		l.unit("policy.conv1", "policy.bn", a.Width(), ClassicalChannels, 1)
+		l.dense("policy.fc", ClassicalChannels*encoding.NumSquares, encoding.NumPolicy)
+	},
+}, {
+	kind: PolicyMoves, usual: true, takes: vector, outputs: []string{Policy},
+	sizes: []size[Head]{{name: "units", of: hidden, lo: SparseBlock, hi: 512, step: SparseBlock, suffix: "p", usual: usualPolicyUnits}},
+	layers: func(l *layers, a Arch, h Head) {
+		l.dense("policy.fc1", a.Width(), h.Hidden)
+		for _, t := range []struct {
+			name string
+			rows int
+		}{{"policy.moves", encoding.NumPolicy}, {"policy.kinds", encoding.NumMoveKinds}} {
+			l.table(t.name, t.rows, h.Hidden, usualMoves)
+			l.add(t.name, Bias, t.rows)
+		}
+	},
+}, {
+	kind: HeadFlattened, usual: true, takes: planes, outputs: []string{Value, MovesLeft}, forms: []string{ValueWDL, ValueScalar},
+	sizes: []size[Head]{{name: "channels", of: channels, lo: 1, hi: 1024}, {name: "hidden", of: hidden, lo: 1, hi: 4096}},
+	layers: func(l *layers, a Arch, h Head) {
+		l.unit(h.Output+".conv", h.Output+".bn", a.Width(), h.Channels, 1)
+		l.dense(h.Output+".fc1", h.Channels*encoding.NumSquares, h.Hidden)
+		l.dense(h.Output+".fc2", h.Hidden, h.Outputs())
+	},
+}, {
+	kind: HeadDense, usual: true, takes: vector, outputs: []string{Value}, forms: []string{ValueWDL},
+	sizes: []size[Head]{{name: "hidden", of: hidden, lo: 1, hi: 512, suffix: "v", usual: usualValueUnits}},
+	layers: func(l *layers, a Arch, h Head) {
+		l.dense(h.Output+".fc1", a.Width(), h.Hidden)
+		l.dense(h.Output+".fc2", h.Hidden, h.Outputs())
+	},
+}, {
+	kind: HeadShared, usual: true, takes: vector, outputs: []string{MovesLeft},
+	layers: func(l *layers, a Arch, h Head) { l.dense(h.Output+".fc2", a.Head(Value).Hidden, h.Outputs()) },
+}}
+
+// blockKindOf returns the row of a kind, nil where there is none.
+func blockKindOf(kind string) *blockKind {
+	return row(blockKinds, func(k *blockKind) bool { return k.kind == kind })
+}
+
+// headKindOf returns the row of a kind, nil where there is none.
+func headKindOf(kind string) *headKind {
+	return row(headKinds, func(k *headKind) bool { return k.kind == kind })
+}
+
+func row[K any](table []K, is func(*K) bool) *K {
+	for i := range table {
+		if is(&table[i]) {
+			return &table[i]
+		}
+	}
+	return nil
+}
+
+// checker collects what is wrong with an architecture.
+type checker struct{ errs []error }
+
+func (c *checker) bad(format string, args ...any) {
+	c.errs = append(c.errs, fmt.Errorf("%w: "+format, append([]any{ErrArch}, args...)...))
+}
+
+func (c *checker) number(field string, v, lo, hi int) {
+	if v < lo || v > hi {
+		c.bad("%s is %d, want %d to %d", field, v, lo, hi)
+	}
+}
+
+func (c *checker) choice(field, v string, want []string) {
+	if !slices.Contains(want, v) {
+		c.bad("%s is %q, want one of %q", field, v, want)
+	}
+}
+
+// checkSizes checks the sizes that a kind has, each named after prefix, and that x,
+// whose other fields are those of rest, has no others.
+func checkSizes[T comparable](c *checker, prefix, kind string, sizes []size[T], x, rest T) {
+	for _, s := range sizes {
+		v := *s.of(&x)
+		c.number(prefix+s.name, v, s.lo, s.hi)
+		if s.step > 0 && v%s.step != 0 {
+			c.bad("%s%s is %d, multiples of %d are wanted", prefix, s.name, v, s.step)
+		}
+		*s.of(&rest) = v
+	}
+	if x != rest {
+		c.bad("%s%s has sizes that it does not use: %+v", prefix, kind, x)
+	}
+}
+
+// Validate returns all that is wrong with a, wrapping ErrArch, or nil.
+func (a Arch) Validate() error {
+	var c checker
+	data := position
+	for i, b := range a.Blocks {
+		k := blockKindOf(b.Kind)
+		switch {
+		case k == nil:
+			c.bad("block %d is of kind %q, which this build does not know", i, b.Kind)
+			return errors.Join(c.errs...)
+		case k.takes != data:
+			c.bad("block %d, of kind %q, takes %s, not %s", i, b.Kind, k.takes, data)
+		case i > 1 && b != a.Blocks[1]:
+			c.bad("block %d is not like block 1", i)
+			return errors.Join(c.errs...)
+		case i <= 1:
+			checkSizes(&c, "", b.Kind, k.sizes, b, Block{Kind: b.Kind})
+		}
+		data = k.gives
+	}
+	if data != vector {
+		c.number("blocks", len(a.Blocks)-1, 1, maxBlocks)
+	}
+	if len(a.Blocks) > 0 && blockKindOf(a.Blocks[0].Kind).takes == position {
+		c.choice("activation", a.Activation, blockKindOf(a.Blocks[0].Kind).activations)
+	}
+	a.validateHeads(&c, data)
+	return errors.Join(c.errs...)
+}
+
+// validateHeads checks the heads over data, the last block's output.
+func (a Arch) validateHeads(c *checker, data string) {
+	order := []string{Policy, Value, MovesLeft}
+	for i, h := range a.Heads {
+		if i >= len(order) || h.Output != order[i] {
+			c.bad("head %d is for %q, want %q in this order, the last may be absent", i, h.Output, order)
+			return
+		}
+	}
+	if len(a.Heads) < 2 {
+		c.bad("%d heads, want %q, the last may be absent", len(a.Heads), order)
+		return
+	}
+	for _, h := range a.Heads {
+		var kinds []string
+		for _, k := range headKinds {
+			if k.takes == data && slices.Contains(k.outputs, h.Output) {
+				kinds = append(kinds, k.kind)
+			}
+		}
+		c.choice(h.Output+"_head", h.Kind, kinds)
+		k := headKindOf(h.Kind)
+		if k == nil {
+			continue
+		}
+		forms := k.forms
+		if h.Output != Value {
+			forms = []string{""}
+		}
+		c.choice(h.Output+"_head", h.Form, forms)
+		checkSizes(c, h.Output+"_", h.Kind, k.sizes, h, Head{Output: h.Output, Kind: h.Kind, Form: h.Form})
+	}
+}
