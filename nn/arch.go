@@ -33,6 +33,7 @@ const (
 
 	// Kinds of value and moves-left heads.
 	HeadFlattened = "flattened" // 1x1 convolution, and two fully connected layers over all its squares
+	HeadPooled    = "pooled"    // the same over the mean of each of the convolution's channels; value alone
 	HeadDense     = "dense"     // of a sparse net: two fully connected layers
 	HeadShared    = "shared"    // of a sparse net: one fully connected layer over the value head's units
 
@@ -130,7 +131,7 @@ func (a Arch) Sparse() bool { return len(a.Blocks) > 0 && a.Blocks[0].Kind == Bl
 // sides' accumulators.
 func (a Arch) Width() (width int) {
 	for _, b := range a.Blocks {
-		if k := blockKindOf(b.Kind); k != nil {
+		if k := blockKinds[b.Kind]; k != nil {
 			width = k.width(b, width)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,6 +34,8 @@ func TestParseArch(t *testing.T) {
 		{"b15c192", "192x15-se", 192, 15},
 		{"b20c256", "256x20-se", 256, 20},
 		{"64x6-plain", "64x6-plain", 64, 6},
+		{"48x5-pooled", "48x5-se-pooled", 48, 5},
+		{"48x5-noml-pooled-scalar-plain", "48x5-plain-scalar-pooled-noml", 48, 5},
 		{"b6c64-se8-mish-classical-scalar-noml", "64x6-se8-mish-classical-scalar-noml", 64, 6},
 	} {
 		a, err := ParseArch(c.text)
@@ -54,7 +57,7 @@ func TestParseArch(t *testing.T) {
 
 func TestParseArchRefuses(t *testing.T) {
 	for _, text := range []string{"", "x", "64", "64x", "x6", "64x6x", "6464", "b6", "bc", "b6c", "b6x64", "c64b6", "+64x6", "064x6", "64x6-", "64x6-foo", "64x6-se0",
-		"64x6-sex", "64x6-8", "0x6", "64x0", "64x9999", "99999999999999999999x2", "64 x 6"} {
+		"64x6-sex", "64x6-flattened", "64x6-pooled8", "sparse64-pooled", "64x6-8", "0x6", "64x0", "64x9999", "99999999999999999999x2", "64 x 6"} {
 		if a, err := ParseArch(text); !errors.Is(err, ErrArch) {
 			t.Errorf("%q: %v, %v, want ErrArch", text, a, err)
 		}
@@ -157,6 +160,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		"value_hidden":               func(a *Arch) { a.Head(Value).Hidden = 1 << 20 },
 		"moves_left_channels":        func(a *Arch) { a.Head(MovesLeft).Channels = 0 },
 		"moves_left_hidden":          func(a *Arch) { a.Head(MovesLeft).Hidden = 0 },
+		"moves_left_head is":         func(a *Arch) { a.Head(MovesLeft).Kind = HeadPooled },
 		"moves_left_head":            func(a *Arch) { a.Head(MovesLeft).Form = ValueWDL },
 		"convolutional has sizes":    func(a *Arch) { a.Head(Policy).Hidden = 3 },
 		"in this order":              func(a *Arch) { a.Heads[0], a.Heads[1] = a.Heads[1], a.Heads[0] },
@@ -249,6 +253,28 @@ func TestFrozen(t *testing.T) {
 		if again, err := parseArchJSON(string(list)); err != nil || !again.Equal(a) {
 			t.Errorf("%s reads back as %+v, %v", list, again, err)
 		}
+	}
+}
+
+// TestListJSON: version 2 is written for what version 1 cannot say. The text is frozen too.
+func TestListJSON(t *testing.T) {
+	const want = `{"version":2,"activation":"relu","blocks":[{"kind":"input_convolution","input_format":1,"width":8},{"kind":"residual","se_ratio":4},` +
+		`{"kind":"residual","se_ratio":4}],"heads":[{"output":"policy","kind":"convolutional"},` +
+		`{"output":"value","kind":"pooled","form":"wdl","channels":32,"hidden":128},{"output":"moves_left","kind":"flattened","channels":8,"hidden":128}]}`
+	a := mustParse(t, "8x2-pooled")
+	text, err := json.Marshal(a)
+	if err != nil || string(text) != want {
+		t.Errorf("%s, %v\nwant %s", text, err, want)
+	}
+	if again, err := parseArchJSON(want); err != nil || !again.Equal(a) {
+		t.Errorf("reads back as %+v, %v", again, err)
+	}
+	n := Init(a, 7)
+	if p := n.param("value.fc1.weight"); !slices.Equal(p.Shape, []int{128, 32}) || n.Validate() != nil {
+		t.Errorf("value.fc1.weight has shape %v, %v", p.Shape, n.Validate())
+	}
+	if plain := mustParse(t, "8x2"); a.NumParams() != plain.NumParams()-128*32*63 || a.FLOPs() != plain.FLOPs()-2*128*32*63 {
+		t.Errorf("%d parameters, %d operations", a.NumParams(), a.FLOPs())
 	}
 }
 

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,10 +21,10 @@ const (
 // accumulators and units, "sparse128-v16-p128-noml". Sizes of a tower's value and
 // moves-left heads are not in it.
 func (a Arch) String() string {
-	if len(a.Blocks) == 0 || blockKindOf(a.Blocks[0].Kind) == nil || blockKindOf(a.Blocks[0].Kind).name == nil {
+	if len(a.Blocks) == 0 || blockKinds[a.Blocks[0].Kind] == nil || blockKinds[a.Blocks[0].Kind].name == nil {
 		return fmt.Sprintf("net of %d blocks", len(a.Blocks))
 	}
-	parts := blockKindOf(a.Blocks[0].Kind).name(a.Blocks)
+	parts := blockKinds[a.Blocks[0].Kind].name(a.Blocks)
 	if a.Activation != ReLU {
 		parts = append(parts, a.Activation)
 	}
@@ -31,7 +32,7 @@ func (a Arch) String() string {
 		if h.Form == ValueScalar {
 			parts = append(parts, h.Form)
 		}
-		if k := headKindOf(h.Kind); k == nil || !k.usual {
+		if k := headKinds[h.Kind]; k == nil || !k.usual {
 			parts = append(parts, h.Kind)
 		}
 	}
@@ -63,7 +64,7 @@ func towerName(blocks []Block) []string {
 
 // suffixed lists the sizes of a head that stand in the net's name.
 func suffixed(h Head) (list []size[Head]) {
-	if k := headKindOf(h.Kind); k != nil {
+	if k := headKinds[h.Kind]; k != nil {
 		list = slices.DeleteFunc(slices.Clone(k.sizes), func(s size[Head]) bool { return s.suffix == "" })
 	}
 	return list
@@ -87,7 +88,7 @@ func ParseArch(s string) (Arch, error) {
 	}
 	for _, p := range parts[1:] {
 		if !a.applySuffix(p) {
-			return Arch{}, fmt.Errorf("%w: %q: unknown suffix %q (want %s)", ErrArch, s, p, a.suffixes())
+			return Arch{}, fmt.Errorf("%w: %q: unknown suffix %q (want %s)", ErrArch, s, p, suffixes())
 		}
 	}
 	if err := a.Validate(); err != nil {
@@ -96,18 +97,15 @@ func ParseArch(s string) (Arch, error) {
 	return a, nil
 }
 
-// suffixes says which there are for a net that begins like a.
-func (a Arch) suffixes() string {
-	if a.Sparse() {
-		return "v<value units>, p<policy units> or noml"
-	}
+// suffixes says which there are.
+func suffixes() string {
 	words := []string{suffixSE, suffixSE + "<ratio>", suffixNoSE, Mish, ValueScalar}
-	for _, k := range headKinds {
-		if !k.usual {
-			words = append(words, k.kind)
+	for _, kind := range slices.Sorted(maps.Keys(headKinds)) {
+		if !headKinds[kind].usual {
+			words = append(words, kind)
 		}
 	}
-	return strings.Join(words, ", ") + " or " + suffixNoML
+	return strings.Join(words, ", ") + " or " + suffixNoML + ", or of a sparse net v<value units>, p<policy units> or " + suffixNoML
 }
 
 // parseSize reads "64x6" or "b6c64".
@@ -148,7 +146,7 @@ func (a *Arch) applySuffix(p string) bool {
 	if ratio, ok := parseCount(strings.TrimPrefix(p, suffixSE)); ok && strings.HasPrefix(p, suffixSE) {
 		return a.setSE(ratio)
 	}
-	kind := headKindOf(p)
+	kind := headKinds[p]
 	for i := range a.Heads {
 		h := &a.Heads[i]
 		if kind != nil && !kind.usual && slices.Contains(kind.outputs, h.Output) {

@@ -3,6 +3,8 @@ package nn
 import (
 	"math"
 	"slices"
+
+	"github.com/chessbrain/chessbrain/encoding"
 )
 
 // BatchNormEpsilon is added to the variance under the square root.
@@ -45,8 +47,10 @@ func (f *Folded) All() []Layers { return slices.Concat(f.Blocks, f.Heads) }
 
 // Fold folds batch norm into the convolutions before it: with s =
 // gamma/sqrt(var+1e-5), weights*s and beta - mean*s, in float64. n must be valid
-// (Net.Validate) and no sparse net, whose parameters are used as they are.
+// (Net.Validate) and no sparse net, whose parameters are used as they are. Pooled heads
+// become flattened ones (Flatten), also in the result's Arch.
 func Fold(n *Net) *Folded {
+	n = Flatten(n)
 	f := &Folded{Arch: n.Arch}
 	for i, b := range n.Arch.Blocks {
 		var l Layers
@@ -77,6 +81,29 @@ func Fold(n *Net) *Folded {
 	return f
 }
 
+// Flatten returns a net that computes the same with flattened heads in the place of
+// pooled ones, or n where it has none; all other data is shared. A mean is linear: it
+// becomes part of the layer behind it, w[h, c*64+sq] = w[h, c]/64.
+func Flatten(n *Net) *Net {
+	out := &Net{Arch: n.Arch.Clone(), Params: slices.Clone(n.Params)}
+	for i, h := range n.Arch.Heads {
+		if h.Kind != HeadPooled {
+			continue
+		}
+		out.Arch.Heads[i].Kind = HeadFlattened
+		p := out.param(h.Output + ".fc1.weight")
+		wide := make([]float32, 0, len(p.Data)*encoding.NumSquares)
+		for _, w := range p.Data {
+			wide = append(wide, slices.Repeat([]float32{w / encoding.NumSquares}, encoding.NumSquares)...)
+		}
+		p.Shape, p.Data = []int{h.Hidden, h.Channels * encoding.NumSquares}, wide
+	}
+	if out.Arch.Equal(n.Arch) {
+		return n
+	}
+	return out
+}
+
 // dense returns fully connected layers, whose data is shared.
 func (n *Net) dense(names ...string) (list []Dense) {
 	for _, name := range names {
@@ -88,8 +115,7 @@ func (n *Net) dense(names ...string) (list []Dense) {
 
 // conv returns a convolution without bias, whose weights are shared.
 func (n *Net) conv(name string) Conv {
-	i := slices.IndexFunc(n.Params, func(p Param) bool { return p.Name == name+".weight" })
-	p := &n.Params[i]
+	p := n.param(name + ".weight")
 	return Conv{Co: p.Shape[0], Ci: p.Shape[1], K: p.Shape[2], Weight: p.Data, Name: name}
 }
 

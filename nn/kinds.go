@@ -35,7 +35,6 @@ const (
 // blockKind is all that this package knows of a kind of block. A new kind is a row of
 // blockKinds, a case of Fold, and one in each backend that shall compute it.
 type blockKind struct {
-	kind         string
 	takes, gives string
 	sizes        []size[Block]
 	width        func(b Block, in int) int                     // of the output; in is the input's
@@ -50,7 +49,6 @@ type blockKind struct {
 // headKind is all that this package knows of a kind of head. Usual kinds are not named
 // in a net's name.
 type headKind struct {
-	kind    string
 	usual   bool
 	takes   string
 	outputs []string // that it can give
@@ -76,16 +74,16 @@ func seRatio(b *Block) *int     { return &b.SERatio }
 func channels(h *Head) *int     { return &h.Channels }
 func hidden(h *Head) *int       { return &h.Hidden }
 
-var blockKinds = []blockKind{{
-	kind: BlockInput, takes: position, gives: planes, activations: []string{ReLU, Mish},
+var blockKinds = map[string]*blockKind{BlockInput: {
+	takes: position, gives: planes, activations: []string{ReLU, Mish},
 	sizes: []size[Block]{{name: "input_format", of: inputFormat, lo: 1, hi: 1}, {name: "filters", of: width, lo: 1, hi: 2048}},
 	width: func(b Block, _ int) int { return b.Width },
 	layers: func(l *layers, name string, b Block, _ int) {
 		l.unit(name+".conv", name+".bn", encoding.NumPlanes, b.Width, 3)
 	},
 	name: towerName,
-}, {
-	kind: BlockResidual, takes: planes, gives: planes,
+}, BlockResidual: {
+	takes: planes, gives: planes,
 	sizes: []size[Block]{{name: "se_ratio", of: seRatio, lo: 0, hi: 2048}},
 	width: func(_ Block, in int) int { return in },
 	layers: func(l *layers, name string, b Block, in int) {
@@ -96,8 +94,8 @@ var blockKinds = []blockKind{{
 			l.dense(name+".se.fc2", units, 2*in)
 		}
 	},
-}, {
-	kind: BlockSparse, takes: position, gives: vector, activations: []string{ReLU},
+}, BlockSparse: {
+	takes: position, gives: vector, activations: []string{ReLU},
 	sizes: []size[Block]{{name: "accumulators", of: width, lo: SparseBlock, hi: 2048, step: SparseBlock}},
 	width: func(b Block, _ int) int { return 2 * b.Width },
 	layers: func(l *layers, name string, b Block, _ int) {
@@ -107,22 +105,22 @@ var blockKinds = []blockKind{{
 	name: func(blocks []Block) []string { return []string{BlockSparse + strconv.Itoa(blocks[0].Width)} },
 }}
 
-var headKinds = []headKind{{
-	kind: PolicyConvolutional, usual: true, takes: planes, outputs: []string{Policy},
+var headKinds = map[string]*headKind{PolicyConvolutional: {
+	usual: true, takes: planes, outputs: []string{Policy},
 	layers: func(l *layers, a Arch, _ Head) {
 		f := a.Width()
 		l.unit("policy.conv1", "policy.bn", f, f, 3)
 		l.conv("policy.conv2", f, PolicyPlanes, 3)
 		l.add("policy.conv2", Bias, PolicyPlanes)
 	},
-}, {
-	kind: PolicyClassical, takes: planes, outputs: []string{Policy},
+}, PolicyClassical: {
+	takes: planes, outputs: []string{Policy},
 	layers: func(l *layers, a Arch, _ Head) {
 		l.unit("policy.conv1", "policy.bn", a.Width(), ClassicalChannels, 1)
 		l.dense("policy.fc", ClassicalChannels*encoding.NumSquares, encoding.NumPolicy)
 	},
-}, {
-	kind: PolicyMoves, usual: true, takes: vector, outputs: []string{Policy},
+}, PolicyMoves: {
+	usual: true, takes: vector, outputs: []string{Policy},
 	sizes: []size[Head]{{name: "units", of: hidden, lo: SparseBlock, hi: 512, step: SparseBlock, suffix: "p", usual: usualPolicyUnits}},
 	layers: func(l *layers, a Arch, h Head) {
 		l.dense("policy.fc1", a.Width(), h.Hidden)
@@ -134,43 +132,33 @@ var headKinds = []headKind{{
 			l.add(t.name, Bias, t.rows)
 		}
 	},
-}, {
-	kind: HeadFlattened, usual: true, takes: planes, outputs: []string{Value, MovesLeft}, forms: []string{ValueWDL, ValueScalar},
-	sizes: []size[Head]{{name: "channels", of: channels, lo: 1, hi: 1024}, {name: "hidden", of: hidden, lo: 1, hi: 4096}},
-	layers: func(l *layers, a Arch, h Head) {
-		l.unit(h.Output+".conv", h.Output+".bn", a.Width(), h.Channels, 1)
-		l.dense(h.Output+".fc1", h.Channels*encoding.NumSquares, h.Hidden)
-		l.dense(h.Output+".fc2", h.Hidden, h.Outputs())
-	},
-}, {
-	kind: HeadDense, usual: true, takes: vector, outputs: []string{Value}, forms: []string{ValueWDL},
+}, HeadFlattened: {
+	usual: true, takes: planes, outputs: []string{Value, MovesLeft}, forms: []string{ValueWDL, ValueScalar},
+	sizes:  scalarSizes,
+	layers: func(l *layers, a Arch, h Head) { l.scalarHead(a, h, h.Channels*encoding.NumSquares) },
+}, HeadPooled: {
+	takes: planes, outputs: []string{Value}, forms: []string{ValueWDL, ValueScalar},
+	sizes:  scalarSizes,
+	layers: func(l *layers, a Arch, h Head) { l.scalarHead(a, h, h.Channels) },
+}, HeadDense: {
+	usual: true, takes: vector, outputs: []string{Value}, forms: []string{ValueWDL},
 	sizes: []size[Head]{{name: "hidden", of: hidden, lo: 1, hi: 512, suffix: "v", usual: usualValueUnits}},
 	layers: func(l *layers, a Arch, h Head) {
 		l.dense(h.Output+".fc1", a.Width(), h.Hidden)
 		l.dense(h.Output+".fc2", h.Hidden, h.Outputs())
 	},
-}, {
-	kind: HeadShared, usual: true, takes: vector, outputs: []string{MovesLeft},
+}, HeadShared: {
+	usual: true, takes: vector, outputs: []string{MovesLeft},
 	layers: func(l *layers, a Arch, h Head) { l.dense(h.Output+".fc2", a.Head(Value).Hidden, h.Outputs()) },
 }}
 
-// blockKindOf returns the row of a kind, nil where there is none.
-func blockKindOf(kind string) *blockKind {
-	return row(blockKinds, func(k *blockKind) bool { return k.kind == kind })
-}
+var scalarSizes = []size[Head]{{name: "channels", of: channels, lo: 1, hi: 1024}, {name: "hidden", of: hidden, lo: 1, hi: 4096}}
 
-// headKindOf returns the row of a kind, nil where there is none.
-func headKindOf(kind string) *headKind {
-	return row(headKinds, func(k *headKind) bool { return k.kind == kind })
-}
-
-func row[K any](table []K, is func(*K) bool) *K {
-	for i := range table {
-		if is(&table[i]) {
-			return &table[i]
-		}
-	}
-	return nil
+// scalarHead is a 1x1 convolution and two fully connected layers, the first of inputs.
+func (l *layers) scalarHead(a Arch, h Head, inputs int) {
+	l.unit(h.Output+".conv", h.Output+".bn", a.Width(), h.Channels, 1)
+	l.dense(h.Output+".fc1", inputs, h.Hidden)
+	l.dense(h.Output+".fc2", h.Hidden, h.Outputs())
 }
 
 // checker collects what is wrong with an architecture.
@@ -213,7 +201,7 @@ func (a Arch) Validate() error {
 	var c checker
 	data := position
 	for i, b := range a.Blocks {
-		k := blockKindOf(b.Kind)
+		k := blockKinds[b.Kind]
 		switch {
 		case k == nil:
 			c.bad("block %d is of kind %q, which this build does not know", i, b.Kind)
@@ -231,8 +219,8 @@ func (a Arch) Validate() error {
 	if data != vector {
 		c.number("blocks", len(a.Blocks)-1, 1, maxBlocks)
 	}
-	if len(a.Blocks) > 0 && blockKindOf(a.Blocks[0].Kind).takes == position {
-		c.choice("activation", a.Activation, blockKindOf(a.Blocks[0].Kind).activations)
+	if len(a.Blocks) > 0 && blockKinds[a.Blocks[0].Kind].activations != nil {
+		c.choice("activation", a.Activation, blockKinds[a.Blocks[0].Kind].activations)
 	}
 	a.validateHeads(&c, data)
 	return errors.Join(c.errs...)
@@ -253,13 +241,14 @@ func (a Arch) validateHeads(c *checker, data string) {
 	}
 	for _, h := range a.Heads {
 		var kinds []string
-		for _, k := range headKinds {
+		for kind, k := range headKinds {
 			if k.takes == data && slices.Contains(k.outputs, h.Output) {
-				kinds = append(kinds, k.kind)
+				kinds = append(kinds, kind)
 			}
 		}
+		slices.Sort(kinds)
 		c.choice(h.Output+"_head", h.Kind, kinds)
-		k := headKindOf(h.Kind)
+		k := headKinds[h.Kind]
 		if k == nil {
 			continue
 		}

@@ -31,8 +31,15 @@ type Net struct {
 // Get returns the data of a parameter, shared with the net, or nil if there is
 // none of that name.
 func (n *Net) Get(name string) []float32 {
+	if p := n.param(name); p != nil {
+		return p.Data
+	}
+	return nil
+}
+
+func (n *Net) param(name string) *Param {
 	if i := slices.IndexFunc(n.Params, func(p Param) bool { return p.Name == name }); i >= 0 {
-		return n.Params[i].Data
+		return &n.Params[i]
 	}
 	return nil
 }

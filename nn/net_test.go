@@ -154,6 +154,28 @@ func TestFold(t *testing.T) {
 	}
 }
 
+// TestFlatten: a pooled head's mean goes into its first fully connected layer.
+func TestFlatten(t *testing.T) {
+	plain := sample(t, "8x1")
+	if Flatten(plain) != plain {
+		t.Error("a net without pooled heads is made anew")
+	}
+	n := sample(t, "8x1-pooled")
+	flat := Flatten(n)
+	if err := flat.Validate(); err != nil || !flat.Arch.Equal(plain.Arch) || !Fold(n).Arch.Equal(plain.Arch) {
+		t.Fatalf("%s becomes %+v, %v", n.Arch, flat.Arch, err)
+	}
+	w, wide := n.Get("value.fc1.weight"), flat.Get("value.fc1.weight")
+	for i, v := range wide {
+		if v != w[i/64]/64 {
+			t.Fatalf("weight %d is %v, want %v", i, v, w[i/64]/64)
+		}
+	}
+	if n.Arch.String() != "8x1-se-pooled" || len(w) != 32*128 || n.Validate() != nil {
+		t.Errorf("the pooled net has changed: %s, %v", n.Arch, n.Validate())
+	}
+}
+
 func TestCheckFinite(t *testing.T) {
 	n := sample(t, "8x1")
 	if err := n.CheckFinite(); err != nil {

@@ -90,6 +90,7 @@ func (l *layers) table(name string, rows, width, used int) {
 //	policy.conv1.weight [F,F,3,3]   policy.bn.*   policy.conv2.{weight [80,F,3,3], bias}
 //	   classical: policy.conv1.weight [32,F,1,1]   policy.bn.*   policy.fc.{weight [1858,2048], bias}
 //	value.conv.weight [C,F,1,1]   value.bn.*   value.fc1.{weight [H,64C], bias}   value.fc2.{weight [3 or 1,H], bias}
+//	   pooled: value.fc1.weight [H,C]
 //	moves_left.* likewise, one output: plies before the final ReLU
 //
 // A sparse net, of A accumulators, V value and P policy units, has
@@ -103,12 +104,12 @@ func Specs(a Arch) []ParamSpec { return a.layers().specs }
 func (a Arch) layers() (l layers) {
 	in := 0
 	for i, b := range a.Blocks {
-		k := blockKindOf(b.Kind)
+		k := blockKinds[b.Kind]
 		k.layers(&l, blockName(i), b, in)
 		in = k.width(b, in)
 	}
 	for _, h := range a.Heads {
-		headKindOf(h.Kind).layers(&l, a, h)
+		headKinds[h.Kind].layers(&l, a, h)
 	}
 	return l
 }

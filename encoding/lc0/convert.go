@@ -39,8 +39,9 @@ type converter struct {
 	err      error // the first
 }
 
-// kinds are the blocks and heads that Leela's network files and our ONNX files hold.
-var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened}
+// kinds are the blocks and heads that Leela's network files and our ONNX files hold,
+// pooled heads as flattened ones.
+var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened, nn.HeadPooled}
 
 // eachLayer calls conv or dense with each layer of a net of these kinds, in its order, and
 // the place in a file's weights.

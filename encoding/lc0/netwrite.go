@@ -27,7 +27,8 @@ var (
 // gzipped network file, plane 109 of the first convolution in plies. info may be
 // nil; its MinVersion is raised to what the net and the encoding need. Batch norm
 // is kept, for a net that will be trained on, unless info.Folded asks for
-// convolutions with a bias alone. The same input gives the same bytes. Errors
+// convolutions with a bias alone. A pooled value head is written as a flattened one
+// (nn.Flatten), which is what ReadNet gives back. The same input gives the same bytes. Errors
 // wrap nn.ErrArch, nn.ErrParams, nn.ErrNotFinite, ErrUnsupported (a number that
 // the encoding cannot hold, a file too large to be read back), or are w's.
 func WriteNet(w io.Writer, net *nn.Net, info *NetInfo, e LayerEncoding) error {
@@ -59,9 +60,9 @@ func netFile(net *nn.Net, info *NetInfo, e LayerEncoding) (*netpb.Net, error) {
 		return nil, err
 	}
 	info = cmp.Or(info, &NetInfo{})
-	b := &netBuilder{net: net, encoding: e}
+	b := &netBuilder{net: nn.Flatten(net), encoding: e}
 	if info.Folded {
-		b.net, b.folded = foldedNet(net), true
+		b.net, b.folded = foldedNet(b.net), true
 		if err := b.net.CheckFinite(); err != nil {
 			return nil, fmt.Errorf("fold batch norm: %w", err)
 		}

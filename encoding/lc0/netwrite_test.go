@@ -82,6 +82,21 @@ func checkRoundTrip(t *testing.T, e LayerEncoding, got, want *nn.Param) {
 	}
 }
 
+// A pooled value head is an ordinary one in a file, which computes the same.
+func TestWriteNetPooled(t *testing.T) {
+	n := sample(t, "8x1-pooled")
+	for _, folded := range []bool{false, true} {
+		got, _ := readBack(t, writtenNet(t, n, &NetInfo{Folded: folded}, Float32))
+		if want := sample(t, "8x1").Arch; !got.Arch.Equal(want) {
+			t.Errorf("read back as %+v, want %+v", got.Arch, want)
+		}
+		sameOutputs(t, "a pooled net", got, n, 1e-5)
+	}
+	if n.Arch.String() != "8x1-se-pooled" || n.Validate() != nil {
+		t.Errorf("the net that was written has become %s: %v", n.Arch, n.Validate())
+	}
+}
+
 // A folded file computes what the net does, says so, and stays as it is.
 func TestWriteNetFolded(t *testing.T) {
 	for _, name := range []string{"8x2", "4x1-plain-mish-scalar-noml"} {

@@ -4813,6 +4813,8 @@ type Arch struct {
 	ValueChannels *int32 `protobuf:"varint,8,opt,name=value_channels,json=valueChannels,def=32" json:"value_channels,omitempty"`
 	// Units of the value head's hidden layer.
 	ValueHidden *int32 `protobuf:"varint,9,opt,name=value_hidden,json=valueHidden,def=128" json:"value_hidden,omitempty"`
+	// Whether the value head reads the mean of each channel over the board, in the place of its 64 squares.
+	ValuePooled *bool `protobuf:"varint,14,opt,name=value_pooled,json=valuePooled,def=0" json:"value_pooled,omitempty"`
 	// Whether the net predicts how many plies are left.
 	MovesLeft *bool `protobuf:"varint,10,opt,name=moves_left,json=movesLeft,def=1" json:"moves_left,omitempty"`
 	// Channels of the moves-left head's 1x1 convolution.
@@ -4832,6 +4834,7 @@ const (
 	Default_Arch_ValueHead         = Arch_WDL
 	Default_Arch_ValueChannels     = int32(32)
 	Default_Arch_ValueHidden       = int32(128)
+	Default_Arch_ValuePooled       = bool(false)
 	Default_Arch_MovesLeft         = bool(true)
 	Default_Arch_MovesLeftChannels = int32(8)
 	Default_Arch_MovesLeftHidden   = int32(128)
@@ -4948,6 +4951,13 @@ func (x *Arch) GetValueHidden() int32 {
 		return *x.ValueHidden
 	}
 	return Default_Arch_ValueHidden
+}
+
+func (x *Arch) GetValuePooled() bool {
+	if x != nil && x.ValuePooled != nil {
+		return *x.ValuePooled
+	}
+	return Default_Arch_ValuePooled
 }
 
 func (x *Arch) GetMovesLeft() bool {
@@ -7390,7 +7400,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\n" +
 	"kinds_file\x18\x02 \x01(\tB\x15\x92\xb5\x18\r\n" +
 	"\tnet-kinds\x18\a\x98\xb5\x18\x04R\tkindsFile\x124\n" +
-	"\x04arch\x18\x03 \x01(\v2\x1a.chessbrain.config.v1.ArchB\x04\x98\xb5\x18\x01R\x04arch\"\xbb\a\n" +
+	"\x04arch\x18\x03 \x01(\v2\x1a.chessbrain.config.v1.ArchB\x04\x98\xb5\x18\x01R\x04arch\"\xe5\a\n" +
 	"\x04Arch\x12&\n" +
 	"\aversion\x18\x01 \x01(\x05:\x011B\t\x8a\xb5\x18\x05[1,1]R\aversion\x12@\n" +
 	"\n" +
@@ -7406,7 +7416,8 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\n" +
 	"value_head\x18\a \x01(\x0e2$.chessbrain.config.v1.Arch.ValueHead:\x03WDLR\tvalueHead\x127\n" +
 	"\x0evalue_channels\x18\b \x01(\x05:\x0232B\f\x8a\xb5\x18\b[1,1024]R\rvalueChannels\x124\n" +
-	"\fvalue_hidden\x18\t \x01(\x05:\x03128B\f\x8a\xb5\x18\b[1,4096]R\vvalueHidden\x12#\n" +
+	"\fvalue_hidden\x18\t \x01(\x05:\x03128B\f\x8a\xb5\x18\b[1,4096]R\vvalueHidden\x12(\n" +
+	"\fvalue_pooled\x18\x0e \x01(\b:\x05falseR\vvaluePooled\x12#\n" +
 	"\n" +
 	"moves_left\x18\n" +
 	" \x01(\b:\x04trueR\tmovesLeft\x12?\n" +

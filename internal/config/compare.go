@@ -66,6 +66,7 @@ func Compare(old, new *Config) Diff {
 		c, rule := Change{Path: path, Old: before[path], New: after[path]}, resumeOf(path)
 		switch {
 		case c.Old == c.New:
+		case rule == Resume_FIXED && c.Old == "" && c.New == presetOf(path): // the run is older than the field, and did as its default says
 		case rule == Resume_FIXED_ONCE_GIVEN && (c.Old == `""` || c.New == `""`): // empty = the one of the run
 		case rule == Resume_FREE, rule == Resume_EACH_START, rule == Resume_FIXED_IF_DETERMINISTIC && !new.GetDeterministic():
 			d.Logged = append(d.Logged, c)
@@ -104,6 +105,23 @@ func resumeOf(path string) Resume {
 		md = fd.Message()
 	}
 	return Resume_FREE
+}
+
+// presetOf returns the text of a single field's default; "" in a list, where a new
+// element is a choice.
+func presetOf(path string) string {
+	md := (*Config)(nil).ProtoReflect().Descriptor()
+	for name := range strings.SplitSeq(path, ".") {
+		fd := fieldNamed(md, name)
+		switch {
+		case fd == nil || fd.Cardinality() == protoreflect.Repeated:
+			return ""
+		case fd.Message() == nil:
+			return scalarText(fd, fd.Default())
+		}
+		md = fd.Message()
+	}
+	return ""
 }
 
 // flatten returns every single value and map by its path, and the paths in schema order,

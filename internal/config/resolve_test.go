@@ -377,6 +377,27 @@ func TestImplied(t *testing.T) {
 	}
 }
 
+// A run that was begun before a fixed field existed goes on with the field's default,
+// and with no other value.
+func TestCompareOlder(t *testing.T) {
+	old := Defaults()
+	old.Model.Arch.ValuePooled = nil
+	if d := Compare(old, Defaults()); d.Refused != nil || d.Logged != nil {
+		t.Errorf("%+v", d)
+	}
+	pooled := Defaults()
+	pooled.Model.Arch.ValuePooled = proto.Bool(true)
+	if d := Compare(old, pooled); len(d.Refused) != 1 || d.Refused[0].Path != "model.arch.value_pooled" {
+		t.Errorf("%+v", d)
+	}
+	sparse := Defaults()
+	sparse.Model.Arch.Body = &Arch_Sparse{&SparseBody{}}
+	fill(sparse.ProtoReflect())
+	if d := Compare(sparse, Defaults()); len(d.Refused) < 3 {
+		t.Errorf("a sparse run goes on as a tower: %+v", d)
+	}
+}
+
 func TestCompare(t *testing.T) {
 	for _, c := range []struct {
 		old, new        string

@@ -49,7 +49,7 @@ func toleranceOf(p kernel.Precision) float64 {
 }
 
 func TestAgainstReference(t *testing.T) {
-	nets := []string{"16x2", "32x2-se", "16x2-plain", "5x2-se", "19x1-se2", "16x2-mish", "16x1-mish-plain", "16x2-classical", "16x2-scalar", "16x1-noml", "130x1", "sparse64", "sparse192-v16-p128-noml"}
+	nets := []string{"16x2", "32x2-se", "16x2-plain", "5x2-se", "19x1-se2", "16x2-mish", "16x1-mish-plain", "16x2-classical", "16x2-scalar", "16x1-noml", "16x1-pooled", "6x1-scalar-pooled", "130x1", "sparse64", "sparse192-v16-p128-noml"}
 	for _, name := range nets {
 		t.Run(name, func(t *testing.T) {
 			n := testNet(t, name, 3)
@@ -163,7 +163,7 @@ func evaluate(t testing.TB, e *Evaluator, b *encoding.Batch) {
 }
 
 func TestNoAllocation(t *testing.T) {
-	for _, name := range []string{"16x2", "16x1-classical-scalar-noml", "16x1-plain-mish", "sparse64", "sparse64-noml"} {
+	for _, name := range []string{"16x2", "16x1-classical-scalar-noml", "16x1-plain-mish", "16x1-pooled", "sparse64", "sparse64-noml"} {
 		for _, p := range []kernel.Precision{kernel.FP32, kernel.BF16} {
 			e := newEvaluator(t, testNet(t, name, 1), 32, p)
 			b := randomBatch(2, 40)

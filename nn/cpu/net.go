@@ -51,7 +51,7 @@ type block struct {
 type scalarHead struct{ conv, fc1, fc2 kernelMat }
 
 // kinds are the blocks and heads that this package computes.
-var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened,
+var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened, nn.HeadPooled,
 	nn.BlockSparse, nn.PolicyMoves, nn.HeadDense, nn.HeadShared}
 
 // New packs a net: batch norm is folded, and the columns of layers after a

@@ -257,6 +257,12 @@ func TestNewNetRefuses(t *testing.T) {
 			t.Errorf("a sparse net: %v", err)
 		}
 	}
+	attention := nn.DefaultArch()
+	attention.Blocks[1].Kind = "attention"
+	_, err = d.NewTrainer(device.Config{Arch: attention, Capacity: 1, Optimizer: "sgd"})
+	if !errors.Is(err, nn.ErrArch) || !strings.Contains(err.Error(), `"attention", which training on a GPU`) {
+		t.Errorf("an unknown kind: %v", err)
+	}
 }
 
 // Out of memory is an error of the call that needs it, and leaves nothing behind.

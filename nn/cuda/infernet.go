@@ -51,7 +51,7 @@ type batchMemory struct {
 }
 
 // kinds are the blocks and heads that this package computes and trains.
-var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened}
+var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened, nn.HeadPooled}
 
 // NewNet packs n, with batch norm folded into the convolutions, and sends it to the
 // device; n is not kept. Close it when no new use begins. Errors wrap nn.ErrArch,

@@ -145,7 +145,7 @@ func (t *Trainer) build() (err error) {
 		switch h.Kind {
 		case nn.PolicyConvolutional, nn.PolicyClassical:
 			t.heads = append(t.heads, newPolicyHead(t, h, terms[0]))
-		case nn.HeadFlattened:
+		case nn.HeadFlattened, nn.HeadPooled:
 			t.heads = append(t.heads, newScalarHead(t, h, device.Head(which), terms))
 		}
 	}

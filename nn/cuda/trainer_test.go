@@ -132,6 +132,8 @@ func TestGradients(t *testing.T) {
 		{"no SE, Mish", "16x2-plain-mish"},
 		{"24 filters, Mish", "24x1-mish"},
 		{"classical policy, scalar value", "16x1-classical-scalar-noml"},
+		{"pooled value", "16x1-pooled"},
+		{"24 filters, pooled, Mish", "24x1-plain-mish-scalar-pooled"},
 	} {
 		arch := nntest.Arch(v.arch)
 		net := nntest.Net(arch, 3)

@@ -15,31 +15,72 @@ type head interface {
 }
 
 // flattened is a unit whose activations, written out, go through a fully connected
-// layer.
+// layer: themselves, or where the head is pooled their means over the squares.
 type flattened struct {
-	u    *unit
-	h    driver.Ptr // T [capacity*64][padded]
-	fc   *conv
-	grad driver.Ptr // T, of h
+	u             *unit
+	h             driver.Ptr // T [capacity*64][padded]
+	mean          *conv      // nil: not pooled
+	means, dMeans driver.Ptr // T [capacity][padded]: mean's output and its gradient
+	fc            *conv
+	grad          driver.Ptr // T, of h
 }
 
-func newFlattened(t *Trainer, convName, bnName, fc string) *flattened {
+func newFlattened(t *Trainer, convName, bnName, fc string, pooled bool) *flattened {
 	f := &flattened{u: newUnit(t, convName, bnName, true)}
 	f.h, f.grad = t.activations(f.u.conv.outPad), t.activations(f.u.conv.outPad)
-	f.fc = newConv(t, fc, f.u.conv.co, true)
+	inputs := f.u.conv.co
+	if pooled {
+		f.mean, inputs = newMean(t, f.u.conv.outPad), 0
+		size := t.cfg.Capacity * f.u.conv.outPad * t.typ.Size()
+		f.means, f.dMeans = t.mem.alloc(size), t.mem.alloc(size)
+	}
+	f.fc = newConv(t, fc, inputs, true)
 	return f
+}
+
+// newMean is the mean of each of padded channels over the squares, as a fully connected
+// layer from [64][padded] with weights that nothing trains: 1/64, which all types hold
+// exactly, from a channel to itself. It needs no kernel of its own. With 32 channels the
+// product is a quarter of a flattened head's first layer; it grows with their square.
+func newMean(t *Trainer, padded int) *conv {
+	in := 64 * padded
+	forward, backward := make([]float32, padded*in), make([]float32, in*padded)
+	for i := range in {
+		c := i % padded
+		forward[c*in+i], backward[i*padded+c] = 1.0/64, 1.0/64
+	}
+	return &conv{
+		t: t, taps: 1, ci: in, co: padded, weight: -1, bias: -1, inPad: in, outPad: padded, rowsPerBoard: 1,
+		forward: t.constant(stored(t.typ, forward)), backward: t.constant(stored(t.typ, backward)),
+	}
+}
+
+// input is what the fully connected layer reads.
+func (f *flattened) input() input {
+	if f.mean != nil {
+		return input{x: f.means}
+	}
+	return input{x: f.h}
 }
 
 func (f *flattened) forward(q *queue, boards int, x driver.Ptr, out kernels.ConvArgs) {
 	f.u.forward(q, boards, input{x: x})
 	q.do(kernels.Join(q.t.typ, f.u.join(boards, f.h)))
-	f.fc.run(q, boards, input{x: f.h}, out)
+	if f.mean != nil {
+		f.mean.run(q, boards, input{x: f.h}, kernels.ConvArgs{Y: f.means})
+	}
+	f.fc.run(q, boards, f.input(), out)
 }
 
 // backward takes dz, the gradient of the fully connected layer's output.
 func (f *flattened) backward(q *queue, boards int, x, dz driver.Ptr, add bool) {
-	f.fc.weightGrad(q, boards, input{x: f.h}, dz)
-	f.fc.inputGrad(q, boards, dz, kernels.ConvArgs{Y: f.grad})
+	f.fc.weightGrad(q, boards, f.input(), dz)
+	if f.mean != nil {
+		f.fc.inputGrad(q, boards, dz, kernels.ConvArgs{Y: f.dMeans})
+		f.mean.inputGrad(q, boards, f.dMeans, kernels.ConvArgs{Y: f.grad})
+	} else {
+		f.fc.inputGrad(q, boards, dz, kernels.ConvArgs{Y: f.grad})
+	}
 	f.u.joinBackward(q, boards, f.grad)
 	f.u.toTower(q, boards, x, f.grad, add)
 }
@@ -74,7 +115,7 @@ type policyHead struct {
 func newPolicyHead(t *Trainer, of *nn.Head, term device.Term) *policyHead {
 	h := &policyHead{t: t, weight: float32(term.Weight)}
 	if of.Kind == nn.PolicyClassical {
-		h.flat = newFlattened(t, "policy.conv1", "policy.bn", "policy.fc")
+		h.flat = newFlattened(t, "policy.conv1", "policy.bn", "policy.fc", false)
 		h.width = h.flat.fc.outPad
 	} else {
 		h.u = newUnit(t, "policy.conv1", "policy.bn", true)
@@ -133,7 +174,7 @@ type scalarHead struct {
 
 func newScalarHead(t *Trainer, of *nn.Head, which device.Head, terms []device.Term) *scalarHead {
 	name := of.Output
-	h := &scalarHead{t: t, which: which, terms: terms, formula: kernels.LossWDL, flat: newFlattened(t, name+".conv", name+".bn", name+".fc1"), fc2: newConv(t, name+".fc2", 0, true)}
+	h := &scalarHead{t: t, which: which, terms: terms, formula: kernels.LossWDL, flat: newFlattened(t, name+".conv", name+".bn", name+".fc1", of.Kind == nn.HeadPooled), fc2: newConv(t, name+".fc2", 0, true)}
 	switch {
 	case which == device.MovesLeft:
 		h.formula = kernels.LossMovesLeft

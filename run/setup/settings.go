@@ -35,6 +35,9 @@ func ArchOf(m *config.Arch) (nn.Arch, error) {
 			},
 		}
 		a.Blocks[0].InputFormat = int(m.GetInputFormat())
+		if m.GetValuePooled() {
+			a.Head(nn.Value).Kind = nn.HeadPooled
+		}
 	} else {
 		return a, fmt.Errorf("model.arch: neither a convolutional tower nor a sparse net")
 	}

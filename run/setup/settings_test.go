@@ -13,6 +13,28 @@ import (
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
+// TestArchOf: the configuration's words give the nets that names give.
+func TestArchOf(t *testing.T) {
+	for name, overrides := range map[string][]string{
+		"32x4":                       nil,
+		"48x5-plain-mish-pooled":     {"model.net=48x5", "model.arch.conv_tower.se_ratio=0", "model.arch.activation=MISH", "model.arch.value_pooled=true"},
+		"64x6-classical-scalar-noml": {"model.net=64x6", "model.arch.policy_head=CLASSICAL", "model.arch.value_head=SCALAR", "model.arch.moves_left=false"},
+		"sparse128-noml":             {"model.net=sparse128", "model.arch.moves_left=false"},
+	} {
+		e, err := config.Resolve(config.Input{Overrides: overrides})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := nn.ParseArch(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ArchOf(e.Config.GetModel().GetArch()); err != nil || !got.Equal(want) {
+			t.Errorf("%s: %+v, %v, want %+v", name, got, err, want)
+		}
+	}
+}
+
 // TestDefaultLossesAgree: the configuration's default losses and the trainer's
 // are one list.
 func TestDefaultLossesAgree(t *testing.T) {

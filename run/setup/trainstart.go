@@ -194,4 +194,4 @@ func (t *Training) checkArch(net *nn.Net, from string) error {
 
 // archFields are the fields of an architecture.
 var archFields = []string{"conv_tower.filters", "conv_tower.blocks", "conv_tower.se_ratio", "activation", "input_format", "policy_head", "value_head",
-	"value_channels", "value_hidden", "moves_left", "moves_left_channels", "moves_left_hidden", "sparse.accumulators", "sparse.policy_units", "sparse.value_units"}
+	"value_channels", "value_hidden", "value_pooled", "moves_left", "moves_left_channels", "moves_left_hidden", "sparse.accumulators", "sparse.policy_units", "sparse.value_units"}

@@ -37,7 +37,8 @@ func Arch(name string) nn.Arch {
 func Variants() map[string]nn.Arch {
 	return map[string]nn.Arch{
 		"se": Arch("16x1"), "plain scalar": Arch("16x1-plain-scalar-noml"), "mish": Arch("16x1-mish"), "classical": Arch("16x1-classical"),
-		"odd": Arch("6x1"), // no multiple of a vector: the kernels' generic paths
+		"pooled": Arch("16x1-pooled"),
+		"odd":    Arch("6x1"), // no multiple of a vector: the kernels' generic paths
 	}
 }
 

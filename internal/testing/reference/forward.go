@@ -177,13 +177,7 @@ func (f forward) denseAct(x []float64, name string) []float64 {
 func (f forward) block(x planes, name string, se bool) planes {
 	y := f.unit(f.unit(x, name+".conv1", name+".bn1", true), name+".conv2", name+".bn2", false)
 	if se {
-		pool := make([]float64, len(y))
-		for c := range y {
-			for _, v := range y[c] {
-				pool[c] += v / 64
-			}
-		}
-		film := f.dense(f.denseAct(pool, name+".se.fc1"), name+".se.fc2")
+		film := f.dense(f.denseAct(means(y), name+".se.fc1"), name+".se.fc2")
 		for c := range y {
 			gate := 1 / (1 + math.Exp(-film[c]))
 			for sq := range y[c] {
@@ -197,6 +191,17 @@ func (f forward) block(x planes, name string, se bool) planes {
 		}
 	}
 	return y
+}
+
+// means are those of each channel over the squares.
+func means(x planes) []float64 {
+	pool := make([]float64, len(x))
+	for c := range x {
+		for _, v := range x[c] {
+			pool[c] += v / 64
+		}
+	}
+	return pool
 }
 
 // flatten orders activations as fully connected layers want: channel*64 + square.
@@ -223,6 +228,9 @@ func (f forward) head(x planes, h nn.Head) []float64 {
 		return f.dense(flatten(f.unit(x, "policy.conv1", "policy.bn", true)), "policy.fc")
 	case nn.HeadFlattened:
 		y := flatten(f.unit(x, name+".conv", name+".bn", true))
+		return f.dense(f.denseAct(y, name+".fc1"), name+".fc2")
+	case nn.HeadPooled:
+		y := means(f.unit(x, name+".conv", name+".bn", true))
 		return f.dense(f.denseAct(y, name+".fc1"), name+".fc2")
 	}
 	panic("reference: no head of kind " + h.Kind)

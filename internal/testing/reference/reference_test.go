@@ -109,6 +109,21 @@ func TestForwardOtherHeads(t *testing.T) {
 	near(t, "moves left", out.MovesLeft, 0)
 }
 
+// A pooled head reads the mean of a channel: one man shows with a 64th.
+func TestForwardPooled(t *testing.T) {
+	n := zeroNet(t, "1x1-plain-pooled-noml")
+	n.Get("input.conv.weight")[3*9+tap(0, 0)] = 32
+	n.Get("value.conv.weight")[0] = 1
+	n.Get("value.fc1.weight")[0] = 3
+	n.Get("value.fc1.bias")[0] = -1
+	n.Get("value.fc2.weight")[2] = 2
+	var masks [encoding.NumMasks]uint64
+	masks[3] = 1<<9 | 1<<60
+	out := Forward(n, &masks, &encoding.Scalars{})
+	near(t, "loss logit", out.Value[2], 2*(3*(2*32./64)-1))
+	near(t, "win logit", out.Value[0], 0)
+}
+
 func TestEvaluator(t *testing.T) {
 	n := zeroNet(t, "1x1")
 	copy(n.Get("policy.conv2.bias"), []float32{float32(math.Log(3))}) // north

@@ -224,7 +224,16 @@ func (r *reference) outputs(b *encoding.TrainBatch) (policy, value, moves [][]fl
 	}
 	head := func(name string) (out [][]float64) {
 		for _, board := range r.batchNorm(r.conv(x, name+".conv"), name+".bn", true) {
-			out = append(out, r.dense(r.actAll(r.dense(flat(board), name+".fc1")), name+".fc2"))
+			x := flat(board)
+			if r.arch.Head(name).Kind == nn.HeadPooled {
+				x = make([]float64, len(board))
+				for c := range board {
+					for _, v := range board[c] {
+						x[c] += v / 64
+					}
+				}
+			}
+			out = append(out, r.dense(r.actAll(r.dense(x, name+".fc1")), name+".fc2"))
 		}
 		return out
 	}

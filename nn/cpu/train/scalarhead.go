@@ -2,13 +2,14 @@ package train
 
 import "github.com/chessbrain/chessbrain/nn"
 
-// scalarHead is a 1x1 convolution with batch norm and two fully connected
-// layers to a few numbers a board: the value head (win, draw, loss logits, or
-// one value) and the moves-left head (plies).
+// scalarHead is a 1x1 convolution with batch norm, the mean over the squares where the
+// head is pooled, and two fully connected layers to a few numbers a board: the value head
+// (win, draw, loss logits, or one value) and the moves-left head (plies).
 type scalarHead struct {
 	head
 	buffer      int // of its gradients
 	u           *unit
+	mean        *squareMean // between the convolution and fc1 of a pooled head, else nil
 	fc1, fc2    *conv
 	pre, hidden []float32 // [capacity][fc1.co]
 	z, dz       []float32 // [capacity][fc2.co]
@@ -18,6 +19,7 @@ type scalarHead struct {
 	form        string // of a value head, by which a target is known or not
 }
 
+// newScalarHead makes the head whose parameters begin with its output's name.
 func newScalarHead(e *engine, of nn.Head, terms []*term) *scalarHead {
 	label := of.Output
 	h := &scalarHead{head: head{e: e, terms: terms}, buffer: valueBuffer, loss: wdlRowLoss, form: of.Form, u: newUnit(e, label+".conv", label+".bn", e.act, true)}
@@ -27,7 +29,11 @@ func newScalarHead(e *engine, of nn.Head, terms []*term) *scalarHead {
 	case of.Form == nn.ValueScalar:
 		h.loss = scalarRowLoss
 	}
-	h.fc1 = newConv(e, label+".fc1", h.u.conv.co, true)
+	inputs := h.u.conv.co
+	if of.Kind == nn.HeadPooled {
+		h.mean, inputs = newSquareMean(e.capacity, h.u.conv.co), 0
+	}
+	h.fc1 = newConv(e, label+".fc1", inputs, true)
 	h.fc2 = newConv(e, label+".fc2", 0, true)
 	h.pre, h.hidden = make([]float32, e.capacity*h.fc1.co), make([]float32, e.capacity*h.fc1.co)
 	h.dHidden = make([]float32, e.capacity*h.fc1.co)
@@ -50,12 +56,23 @@ func (h *scalarHead) forward(x []float32) passes {
 		last: phase{end: func(s span) {
 			a := s.rows(h.h, 64*h.u.conv.co)
 			h.u.activate(s, a)
-			h.fc1.forward(s, s.rows(h.pre, h.fc1.co), a)
+			if h.mean != nil {
+				h.mean.forward(s, a)
+			}
+			h.fc1.forward(s, s.rows(h.pre, h.fc1.co), h.input(s))
 			h.e.act.Forward(s.rows(h.hidden, h.fc1.co), s.rows(h.pre, h.fc1.co))
 			h.fc2.forward(s, s.rows(h.z, h.fc2.co), s.rows(h.hidden, h.fc1.co))
 			h.lose(s)
 		}},
 	}
+}
+
+// input is what fc1 reads, rows of s: the convolution's activations, or their means.
+func (h *scalarHead) input(s span) []float32 {
+	if h.mean != nil {
+		return s.rows(h.mean.y, h.mean.channels)
+	}
+	return s.rows(h.h, 64*h.u.conv.co)
 }
 
 // lose takes the losses of a slice.
@@ -83,8 +100,13 @@ func (h *scalarHead) backward(x, dx []float32, add bool) passes {
 			h.fc2.weightGrad(s, 0, h.wg, hidden, dz)
 			h.fc2.inputGrad(s, dHidden, dz)
 			h.e.act.Backward(dHidden, hidden, s.rows(h.pre, n))
-			h.fc1.weightGrad(s, 0, h.wg, s.rows(h.h, w), dHidden)
-			h.fc1.inputGrad(s, s.rows(d, w), dHidden)
+			h.fc1.weightGrad(s, 0, h.wg, h.input(s), dHidden)
+			if h.mean == nil {
+				h.fc1.inputGrad(s, s.rows(d, w), dHidden)
+			} else {
+				h.fc1.inputGrad(s, s.rows(h.mean.dy, h.mean.channels), dHidden)
+				h.mean.backward(s, s.rows(d, w))
+			}
 			h.u.deactivate(s, s.rows(d, w), s.rows(d, w), s.rows(h.h, w))
 		}},
 		settle: h.u.bn.settleBackward,

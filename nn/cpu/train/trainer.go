@@ -47,7 +47,7 @@ type work struct {
 }
 
 // kinds are the blocks and heads that this package trains.
-var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened,
+var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened, nn.HeadPooled,
 	nn.BlockSparse, nn.PolicyMoves, nn.HeadDense, nn.HeadShared}
 
 // Open makes the layers of a net, their graph and the workers; Upload gives it weights.
@@ -120,7 +120,7 @@ func (t *trainer) buildHeads(byHead map[string][]*term) (list []headLayer) {
 		case nn.PolicyConvolutional, nn.PolicyClassical:
 			t.policy = newPolicyHead(t.e, h, terms)
 			list = append(list, t.policy)
-		case nn.HeadFlattened:
+		case nn.HeadFlattened, nn.HeadPooled:
 			list = append(list, newScalarHead(t.e, h, terms))
 		}
 	}

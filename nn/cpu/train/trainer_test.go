@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -56,6 +57,20 @@ func relativeDistance(a, b []accumulator) float64 {
 		}
 	}
 	return math.Sqrt(diff / size)
+}
+
+// TestOpenRefuses: a kind that is not trained here is named, with this backend.
+func TestOpenRefuses(t *testing.T) {
+	for kind, spoil := range map[string]func(*nn.Arch){
+		"attention": func(a *nn.Arch) { a.Blocks[1].Kind = "attention" },
+		"averaged":  func(a *nn.Arch) { a.Head(nn.Value).Kind = "averaged" },
+	} {
+		cfg := testConfig(nntest.TinyArch(), 4)
+		spoil(&cfg.Arch)
+		if _, err := Open(cfg); !errors.Is(err, nn.ErrArch) || !strings.Contains(err.Error(), kind) || !strings.Contains(err.Error(), "training on a CPU") {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
 }
 
 // TestAccumulation: k micro-batches of b rows give the gradient of one of k*b
