@@ -275,6 +275,9 @@ func TestGameLeadingPlies(t *testing.T) {
 	for _, format := range InputFormats() {
 		for lead := range 10 {
 			g := line(rng, chess.StartBoard(), 40, 0)
+			for len(g.Plies) <= lead { // a quick mate has nothing behind it
+				g = line(rng, chess.StartBoard(), 40, 0)
+			}
 			for i := range g.Plies {
 				if i < lead || i > lead && rng.IntN(3) == 0 {
 					g.Plies[i] = record.Ply{Move: g.Plies[i].Move, Root: none, Best: none, Played: none, Orig: none}
