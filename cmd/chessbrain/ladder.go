@@ -2,17 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/arena/ladder"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/ratings"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/tools"
 )
@@ -123,8 +121,9 @@ func (o *ladderOptions) climb(c *cobra.Command, spec string) (err error) {
 	if o.Options.Engine != nil {
 		a.Engine = o.Options.Engine.Name
 	}
+	climber := &ratings.Climber{NetPlayer: net.NetPlayer, Name: net.Name(), NetID: net.ID(), Search: net.Search()}
 	for _, l := range limits {
-		r, err := o.climbWith(ctx, net, l)
+		r, err := climber.Climb(ctx, l, o.Options)
 		if r != nil && r.Games > 0 {
 			a.Climbs = append(a.Climbs, r)
 		}
@@ -158,30 +157,6 @@ func (o *ladderOptions) stopped(err error) error {
 		return interruptedf("interrupted")
 	}
 	return interruptedf("interrupted; the same command goes on")
-}
-
-// climbWith has the net climb with a limit.
-func (o *ladderOptions) climbWith(ctx context.Context, net *playingNet, limit ladder.Limit) (*ladder.Report, error) {
-	search := net.Search().ForVisits(limit.Visits)
-	settings := arena.Settings{Search: search, TreeReuse: true}
-	said, err := json.Marshal(search) // games of another search are another climb's
-	if err != nil {
-		return nil, err
-	}
-	climber, err := net.Player(net.Name(), settings, arena.Limits{MoveTime: limit.Time, Margin: arena.DefaultMargin})
-	if err != nil {
-		return nil, err
-	}
-	options := o.Options
-	options.Tell = func(format string, a ...any) { o.Tell(limit.String()+": "+format, a...) }
-	if o.Keep != "" {
-		options.Keep = filepath.Join(o.Keep, strings.ReplaceAll(limit.String(), " ", "-"))
-	}
-	r, err := ladder.Climb(ctx, climber, arena.LogPlayer{Name: net.Name(), NetID: net.ID(), Settings: limit.String() + " " + string(said)}, options)
-	if r != nil {
-		r.Limit = limit
-	}
-	return r, err
 }
 
 func newLadderRungs() *cobra.Command {

@@ -4515,18 +4515,21 @@ type Rating struct {
 	// Example: engine_skill: 0
 	EngineSkill []int32 `protobuf:"varint,7,rep,name=engine_skill,json=engineSkill" json:"engine_skill,omitempty"`
 	// Visits of a move of a net.
-	Visits        *int32 `protobuf:"varint,8,opt,name=visits,def=100" json:"visits,omitempty"`
+	Visits *int32 `protobuf:"varint,8,opt,name=visits,def=100" json:"visits,omitempty"`
+	// Games against a rung of the ladder, at most, that place the newest net with these visits; 0 = it does not climb.
+	LadderGames   *int32 `protobuf:"varint,9,opt,name=ladder_games,json=ladderGames,def=0" json:"ladder_games,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 // Default values for Rating fields.
 const (
-	Default_Rating_Games     = int32(0)
-	Default_Rating_Opponents = int32(2)
-	Default_Rating_Random    = bool(true)
-	Default_Rating_First     = bool(true)
-	Default_Rating_Visits    = int32(100)
+	Default_Rating_Games       = int32(0)
+	Default_Rating_Opponents   = int32(2)
+	Default_Rating_Random      = bool(true)
+	Default_Rating_First       = bool(true)
+	Default_Rating_Visits      = int32(100)
+	Default_Rating_LadderGames = int32(0)
 )
 
 func (x *Rating) Reset() {
@@ -4613,6 +4616,13 @@ func (x *Rating) GetVisits() int32 {
 		return *x.Visits
 	}
 	return Default_Rating_Visits
+}
+
+func (x *Rating) GetLadderGames() int32 {
+	if x != nil && x.LadderGames != nil {
+		return *x.LadderGames
+	}
+	return Default_Rating_LadderGames
 }
 
 // Nothing that is still referenced is removed, and nothing that the run did not make.
@@ -7365,7 +7375,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\n" +
 	"sprt-alpha\x18\x04R\x05alpha\x126\n" +
 	"\x04beta\x18\x05 \x01(\x01:\x040.05B\x1c\x8a\xb5\x18\a(0,0.5)\x92\xb5\x18\r\n" +
-	"\tsprt-beta\x18\x04R\x04beta\"\x9e\x03\n" +
+	"\tsprt-beta\x18\x04R\x04beta\"\xf3\x03\n" +
 	"\x06Rating\x128\n" +
 	"\x05games\x18\x01 \x01(\x05:\x010B\x1f\x8a\xb5\x18\a[0,1e6]\x92\xb5\x18\x10\n" +
 	"\frating-games\x18\x01R\x05games\x12E\n" +
@@ -7378,7 +7388,10 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\fengine_nodes\x18\x06 \x03(\x03B\x10\x8a\xb5\x18\b[1,1e12]\x98\xb5\x18\x04R\vengineNodes\x122\n" +
 	"\fengine_skill\x18\a \x03(\x05B\x0f\x8a\xb5\x18\a[0,100]\x98\xb5\x18\x04R\vengineSkill\x12=\n" +
 	"\x06visits\x18\b \x01(\x05:\x03100B \x8a\xb5\x18\a[1,1e8]\x92\xb5\x18\x11\n" +
-	"\rrating-visits\x18\x01R\x06visits\"\xcb\x03\n" +
+	"\rrating-visits\x18\x01R\x06visits\x12S\n" +
+	"\fladder_games\x18\t \x01(\x05:\x010B-\x8a\xb5\x18\n" +
+	"[0,100000]\x92\xb5\x18\x17\n" +
+	"\x13rating-ladder-games\x18\x01\x98\xb5\x18\x04R\vladderGames\"\xcb\x03\n" +
 	"\tRetention\x12?\n" +
 	"\bshuffles\x18\x01 \x01(\x05:\x012B \x8a\xb5\x18\a[1,1e6]\x92\xb5\x18\x11\n" +
 	"\rkeep-shuffles\x18\x0eR\bshuffles\x12@\n" +

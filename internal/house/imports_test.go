@@ -84,7 +84,7 @@ var rooms = map[string]room{
 	"run/catalogue":         {ours: []string{"internal/fsx"}},
 	"run/cycle":             {ours: []string{"arena/ladder", "internal/config", "internal/fsx", "internal/monitor", "record", "replay", "replay/prepare", "run", "run/alarms", "run/catalogue", "run/exporting", "run/gate", "run/play", "run/ratings", "run/retain", "run/setup", "run/train", "trainer/checkpoint"}},
 	"run/gate":              {ours: []string{"arena", "internal/fsx", "internal/monitor", "nn", "nn/kernel", "run", "run/setup", "trainer/checkpoint"}},
-	"run/ratings":           {ours: []string{"arena", "arena/rating", "internal/fsx", "internal/monitor", "record", "run", "run/alarms", "run/catalogue", "run/gate", "run/setup"}},
+	"run/ratings":           {ours: []string{"arena", "arena/ladder", "arena/rating", "internal/fsx", "internal/monitor", "mcts", "record", "run", "run/alarms", "run/catalogue", "run/gate", "run/setup"}},
 	"run/exporting":         {ours: []string{"internal/fsx", "internal/monitor", "nn", "plugins/export", "plugins/host", "plugins/stage", "replay", "run", "run/setup", "run/train"}},
 	"run/retain":            {ours: []string{"internal/fsx", "replay", "replay/prepare", "run", "run/catalogue", "run/gate", "run/setup", "trainer", "trainer/checkpoint"}},
 	"run/daemon":            {ours: []string{"internal/monitor", "replay", "run", "run/train"}},

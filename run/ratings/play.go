@@ -117,7 +117,9 @@ func (r *rater) work(ctx context.Context) error {
 		return err
 	}
 	before := r.done.Games
-	err = r.matches(ctx, c)
+	if err = r.matches(ctx, c); err == nil {
+		err = r.ladder(ctx, c)
+	}
 	if r.done.Games > before {
 		var updateErr error
 		if c, updateErr = Update(context.WithoutCancel(ctx), r.dir.Root, UpdateOptions{Log: r.log}); updateErr != nil {

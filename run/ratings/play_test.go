@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"math"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/arena"
+	"github.com/chessbrain/chessbrain/arena/ladder"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
@@ -324,5 +326,44 @@ func TestTable(t *testing.T) {
 	out.Reset()
 	if err := NewRated(&catalogue.Catalogue{}, nil).Write(&out); err != nil || out.String() != "there are no nets and no matches yet\n" {
 		t.Errorf("%s, %v", &out, err)
+	}
+}
+
+// TestLadder: the newest accepted net climbs the ladder once for each number of visits, also
+// where no matches are played and there is no engine; a damaged answer is made anew of the
+// games beside it.
+func TestLadder(t *testing.T) {
+	root := t.TempDir()
+	put(t, root, "models", "n1", 1, 1000)
+	put(t, root, "models", "n2", 2, 1001)
+	const rating = "games: 0 ladder_games: 2 engine: '/no/such/engine' visits: "
+	path := filepath.Join(run.LadderOf(root, "n2"), run.LadderName)
+	climb := func(visits string, climbs int) *ladder.Result {
+		t.Helper()
+		play(t, options(t, root, rating+visits))
+		r, err := readLadder(path)
+		if err != nil || r.Net != "n2" || len(r.Climbs) != climbs || r.Climbs[climbs-1].Games < 2 || r.Climbs[climbs-1].Limit.String() != visits+" visits" {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		return r
+	}
+	first := climb("2", 1)
+	climb("3", 2)
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	climb("3", 2)
+	if after, err := os.Stat(path); err != nil || !after.ModTime().Equal(before.ModTime()) {
+		t.Errorf("it was written again: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if again := climb("2", 1); !reflect.DeepEqual(again.Climbs[0].Rungs, first.Climbs[0].Rungs) {
+		t.Errorf("%+v, before %+v", again.Climbs[0], first.Climbs[0])
+	}
+	if _, err := os.Stat(run.LadderOf(root, "n1")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an older net climbed: %v", err)
 	}
 }

@@ -66,6 +66,8 @@ type Rating struct {
 	First, Random bool
 	Search        arena.Settings // of the nets; it does not follow the section mcts, so that the yardstick stays
 	Engines       []arena.EngineConfig
+	LadderGames   int    // at most against a rung, of the newest net on the ladder; 0 = it does not climb
+	LadderEngine  string // program of the rungs of Stockfish; "" = the usual one
 }
 
 // SkillOption is the UCI option that makes an engine weaker.
@@ -75,10 +77,14 @@ const SkillOption = "Skill Level"
 func RatingOf(e *config.Effective) (Rating, error) {
 	k := e.Config.GetLoop().GetRating()
 	r := Rating{Games: int(k.GetGames()), Opponents: int(k.GetOpponents()), First: k.GetFirst(), Random: k.GetRandom(),
-		Search: arena.Settings{Search: mcts.DefaultConfig(), TreeReuse: true}}
+		Search:      arena.Settings{Search: mcts.DefaultConfig(), TreeReuse: true},
+		LadderGames: int(k.GetLadderGames()), LadderEngine: k.GetEngine()}
 	r.Search.Search.Simulations = int(k.GetVisits())
 	if r.Games%2 != 0 {
 		return r, e.Errorf("loop.rating.games", "give an even number, 0 for none", "games come in pairs of one opening")
+	}
+	if r.LadderGames%2 != 0 {
+		return r, e.Errorf("loop.rating.ladder_games", "give an even number, 0 for none", "games come in pairs of one opening")
 	}
 	if k.GetEngine() == "" {
 		return r, nil
