@@ -12,7 +12,7 @@ import (
 const (
 	shownGames = 8                      // that can be watched at a time
 	shownEvery = 900 * time.Millisecond // least time between two looks at one game
-	shownEnd   = time.Second            // how long a game that has ended keeps its place
+	shownEnd   = 3 * time.Second        // how long a game that has ended keeps its place
 	shownGone  = time.Minute            // after which one without a move loses it
 	shownFor   = 5 * time.Second        // how long after a call of Games there are looks
 )

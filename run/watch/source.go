@@ -67,29 +67,34 @@ func (s *Source) Close() error {
 	return s.thinker.player.Close()
 }
 
-// shared is an answer that all who ask within some time get. A costly one takes a two-hundredth
-// of a core at most: what takes long is asked for less often.
+// shared is an answer that all who ask within some time get. A costly one, which takes long,
+// is asked for less often.
 type shared[T any] struct {
 	costly bool
 	mu     sync.Mutex
 	value  T
 	err    error
 	at     time.Time
-	rest   time.Duration // after at
+	keep   time.Duration // after at, of a costly one
 }
 
-// rest is how much longer than its work a costly answer is kept.
-const rest = 200
+// A costly answer is kept restFactor times as long as it took, so that it takes half a percent
+// of a core, but restMost at most.
+const (
+	restFactor = 200
+	restMost   = 20 * time.Second
+)
 
 // get returns the answer, asking anew if the last one is older than age.
 func (s *shared[T]) get(age time.Duration, ask func() (T, error)) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if time.Since(s.at) > max(age, s.rest) {
+	if time.Since(s.at) > max(age, s.keep) {
 		began := time.Now()
 		s.value, s.err = ask()
-		if s.at = time.Now(); s.costly {
-			s.rest = rest * s.at.Sub(began)
+		s.at, s.keep = time.Now(), 0
+		if s.costly && s.err == nil {
+			s.keep = min(restFactor*s.at.Sub(began), restMost)
 		}
 	}
 	return s.value, s.err

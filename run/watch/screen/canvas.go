@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -54,7 +56,11 @@ func (c *canvas) text(x, y int, st style, format string, args ...any) int {
 	return x
 }
 
+// set writes one character. One that would move a terminal's cursor is a blank.
 func (c *canvas) set(x, y int, char rune, st style) {
+	if unicode.IsControl(char) {
+		char = ' '
+	}
 	if x >= 0 && x < c.width && y >= 0 && y < c.height {
 		c.cells[y*c.width+x] = cell{char, st}
 	}
@@ -186,10 +192,12 @@ func (c *canvas) chart(x, y, width, height int, title string, low, high float64,
 	if !math.IsNaN(high) {
 		top = high
 	}
-	if top-bottom < 1e-9 {
-		top = bottom + 1
+	left, right := slices.Min(xs), slices.Max(xs)
+	for _, ends := range [][2]*float64{{&bottom, &top}, {&left, &right}} {
+		if *ends[1] <= *ends[0] { // all points are alike
+			*ends[1] = *ends[0] + max(1, math.Abs(*ends[0])/1e6)
+		}
 	}
-	left, right := slices.Min(xs), max(slices.Max(xs), slices.Min(xs)+1e-9)
 	rows, columns := height-1, width-label
 	if rows < 1 || columns < 1 {
 		return
@@ -221,15 +229,19 @@ func brailleDot(x, y int) rune {
 	return [2][4]rune{{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}}[x][y]
 }
 
-// number writes a number for people, in seven characters at most.
+// number writes a number for people, with three digits, in eight characters at most.
 func number(v float64) string {
-	switch size := math.Abs(v); {
-	case size >= 1e6:
-		return fmt.Sprintf("%.3gM", v/1e6)
-	case size >= 1e4:
-		return fmt.Sprintf("%.3gk", v/1e3)
-	case size >= 1000:
-		return fmt.Sprintf("%.0f", v)
+	size := math.Abs(v)
+	for _, unit := range []struct {
+		size float64
+		sign string
+	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if x := v / unit.size; size >= 0.9995*unit.size {
+			return strconv.FormatFloat(x, 'f', max(0, 2-int(math.Log10(math.Abs(x)*1.0005))), 64) + unit.sign
+		}
+	}
+	if size < 1e-2 && size > 0 {
+		return fmt.Sprintf("%.1e", v)
 	}
 	return fmt.Sprintf("%.3g", v)
 }

@@ -66,7 +66,7 @@ func (s *Screen) Draw(columns, lines int) []string {
 	case s.seen.err != nil:
 		c.part(0, last, columns, bad, s.seen.err.Error())
 	default:
-		c.part(0, last, columns, dim, keys+"  1-5, tab page  q quit")
+		c.part(0, last, columns, dim, "q quit  "+keys)
 	}
 	return c.lines(s.colored)
 }
@@ -136,15 +136,19 @@ func wrapped(rows []string, width int) (short []string) {
 	return short
 }
 
-// drawBoards draws games under way from line y on, as many as fit; chosen is marked.
+// drawBoards draws games under way from line y on, as many as fit: with the chosen one, which
+// is marked, or from the first on.
 func (s *Screen) drawBoards(c *canvas, y, chosen int) {
 	across := max(c.width/smallColumns, 1)
-	for i := range s.seen.playing {
-		v := &s.seen.playing[i]
+	fit := max((c.height-y+1)/(smallLines+1), 1)
+	from := max(chosen/across-fit+1, 0) * across
+	for i := range s.seen.playing[min(from, len(s.seen.playing)):] {
 		x, y := i%across*smallColumns, y+i/across*(smallLines+1)
 		if y+smallLines > c.height {
 			return
 		}
+		i += from
+		v := &s.seen.playing[i]
 		last := ""
 		if n := len(v.Moves); n > 0 {
 			last = v.Moves[n-1]
@@ -185,20 +189,24 @@ func (s *Screen) drawGames(c *canvas) string {
 	}
 	across := max(c.width/smallColumns, 1)
 	boards := (len(s.seen.playing) + across - 1) / across
-	for boards > 0 && boards*(smallLines+1) > c.height-4 {
+	for boards > 1 && boards*(smallLines+1) > c.height-4 {
 		boards--
 	}
 	s.chosen = min(s.chosen, max(len(s.seen.playing)+len(s.seen.finished)-1, 0))
 	if boards > 0 {
-		s.drawBoards(&canvas{c.width, boards * (smallLines + 1), c.cells}, 0, s.chosen)
+		s.drawBoards(&canvas{c.width, min(boards*(smallLines+1), c.height), c.cells}, 0, min(s.chosen, len(s.seen.playing)-1))
 	}
 	y := boards * (smallLines + 1)
 	if len(s.seen.finished) == 0 {
-		c.text(0, y, dim, "no finished games that can be read")
+		text := "no finished games that can be read"
+		if !s.seen.known {
+			text = "reading the games ..."
+		}
+		c.text(0, y, dim, "%s", text)
 		return "up, down choose  enter open"
 	}
 	c.text(0, y, bold, "%8s %-8s %-16s %5s  %s", "game", "result", "end", "plies", "opening")
-	room := c.height - y - 1
+	room := max(c.height-y-1, 0)
 	chosen := s.chosen - len(s.seen.playing)
 	from := max(min(chosen-room/2, len(s.seen.finished)-room), 0)
 	for i, g := range s.seen.finished[from:min(from+room, len(s.seen.finished))] {
@@ -249,10 +257,16 @@ func (s *Screen) drawMoves(c *canvas, x0, y0 int) {
 	var rows [][]word
 	width := c.width - x0
 	used, marked := width, 0
+	black := 0 // 1 where Black began
+	if side := strings.Fields(s.opened.Start); len(side) > 1 && side[1] == "b" {
+		black = 1
+	}
 	for i, san := range s.opened.SAN {
 		text := san
-		if i%2 == 0 {
-			text = fmt.Sprintf("%d.%s", i/2+1, san)
+		if n := i + black; n%2 == 0 {
+			text = fmt.Sprintf("%d.%s", n/2+1, san)
+		} else if i == 0 {
+			text = "1..." + san
 		}
 		if used+len(text)+1 > width {
 			rows, used = append(rows, nil), 0
@@ -283,7 +297,7 @@ func (s *Screen) drawSearch(c *canvas) string {
 	t := s.thought
 	if t == nil {
 		text := "enter searches the start of a game"
-		if s.asked {
+		if s.leave != nil {
 			text = "searching ..."
 		}
 		c.text(0, 0, plain, "%s", text)
@@ -297,7 +311,7 @@ func (s *Screen) drawSearch(c *canvas) string {
 	c.board(0, 0, 3, t.FEN, last, s.colored)
 	x := largeColumns + 2
 	head := fmt.Sprintf("%s, %d visits, %d ms", t.Net, t.Visits, t.Millis)
-	if s.asked {
+	if s.leave != nil {
 		head = "searching ..."
 	}
 	c.part(x, 0, c.width-x, bold, head)
@@ -403,10 +417,12 @@ func rank(tag string) int {
 
 // drawProcesses draws who works on the run, the chosen one with its counters.
 func (s *Screen) drawProcesses(c *canvas) string {
-	const keys = "up, down choose  c checkpoint  t train now  d try a stage  w swap it  x stop"
+	const keys = "up, down  c checkpoint  t train now  d try a stage  w swap it  x stop"
 	all := s.workers()
 	if len(all) == 0 {
-		c.text(0, 0, plain, "Nobody works on this run now.")
+		if s.seen.status != nil {
+			c.text(0, 0, plain, "Nobody works on this run now.")
+		}
 		return keys
 	}
 	s.chosen = min(s.chosen, len(all)-1)
@@ -429,7 +445,11 @@ func (s *Screen) drawProcesses(c *canvas) string {
 	}
 	lines := facts("", page)
 	columns := max(c.width/60, 1)
-	for i, f := range lines {
+	room := (c.height - y) * columns
+	if len(lines) > room && room > 0 {
+		lines[room-1] = fmt.Sprintf("... and %d more: chessbrain ctl RUN status", len(lines)-room+1)
+	}
+	for i, f := range lines[:min(len(lines), max(room, 0))] {
 		c.part(i%columns*c.width/columns, y+i/columns, c.width/columns-1, plain, f)
 	}
 	return keys

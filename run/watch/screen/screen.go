@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/cycle"
@@ -50,7 +51,7 @@ type Screen struct {
 	colored bool
 
 	page page
-	seen Seen
+	seen seen
 	said string // answer to the last order, or what is wrong with what was typed
 	top  int    // first line or chart that is shown, where there are more
 
@@ -59,19 +60,21 @@ type Screen struct {
 	ply    int          // moves of it that were made
 
 	position string // of the search, as in UCI
-	net      int    // of the run's nets; 0 = the newest
+	net      string // of the run's nets; "" = the newest
 	visits   int
 	thought  *watch.Thought
-	asked    bool // an answer is awaited
-	move     int  // line of the answer
+	question int    // of the newest search: answers to older ones come too late
+	leave    func() // ends the search under way; nil = there is none
+	move     int    // line of the answer
 
 	prompt string // what is asked for; "" = nothing
 	typed  []rune
 	accept func(string) Work // takes what was typed
 }
 
-// Seen is what was last read of the run.
-type Seen struct {
+// seen is what was last read of the run.
+type seen struct {
+	known    bool // it was read
 	status   *cycle.Status
 	playing  []record.View
 	finished []watch.Finished
@@ -93,50 +96,58 @@ func NewScreen(r Run, name string, colored bool) *Screen {
 func (s *Screen) Look() Work {
 	p, r := s.page, s.run
 	return func(context.Context) func() {
-		var seen Seen
-		seen.status, seen.err = r.Status()
+		now := seen{known: true}
+		now.status, now.err = r.Status()
 		note := func(err error) {
-			if seen.err == nil {
-				seen.err = err
+			if now.err == nil {
+				now.err = err
 			}
 		}
 		var err error
 		switch p {
 		case overview, games:
-			seen.playing, err = r.Playing()
+			now.playing, err = r.Playing()
 			if note(err); p == games {
-				seen.finished, err = r.Finished()
+				now.finished, err = r.Finished()
 			}
 		case search:
-			seen.nets = r.Nets()
+			now.nets = r.Nets()
 		case learning:
-			seen.learning, err = r.Learning()
+			now.learning, err = r.Learning()
 		}
 		note(err)
 		return func() {
 			if s.page == p {
-				s.take(seen)
+				s.take(now)
 			}
 		}
 	}
 }
 
-// take shows what was read anew: the same game stays chosen, and one that is looked at goes on.
-func (s *Screen) take(seen Seen) {
+// take shows what was read anew: the same game stays chosen, and one that is looked at goes
+// on. After a fault what was read before it stays.
+func (s *Screen) take(now seen) {
+	if now.err != nil && s.seen.known {
+		s.seen.err = now.err
+		return
+	}
 	if i := s.chosen - len(s.seen.playing); s.page == games && i >= 0 && i < len(s.seen.finished) {
 		id := s.seen.finished[i].ID
-		if k := slices.IndexFunc(seen.finished, func(g watch.Finished) bool { return g.ID == id }); k >= 0 {
-			s.chosen = len(seen.playing) + k
+		if k := slices.IndexFunc(now.finished, func(g watch.Finished) bool { return g.ID == id }); k >= 0 {
+			s.chosen = len(now.playing) + k
 		}
 	}
-	s.seen = seen
-	for i := range seen.playing {
-		if v := &seen.playing[i]; s.opened != nil && s.opened.Result == "*" && v.Game == s.opened.Game && v.Process == s.opened.Process {
-			if s.ply == len(s.opened.Moves) {
-				s.ply = len(v.Moves)
-			}
-			s.open(v)
-		}
+	if s.seen = now; s.opened == nil || s.opened.Result != "*" {
+		return
+	}
+	i := slices.IndexFunc(now.playing, func(v record.View) bool { return v.Game == s.opened.Game && v.Process == s.opened.Process })
+	if i < 0 {
+		s.said = "this game is over; it is among the finished ones soon"
+		return
+	}
+	end := s.ply == len(s.opened.Moves)
+	if s.open(&now.playing[i]); end {
+		s.ply = len(s.opened.Moves)
 	}
 }
 
@@ -156,11 +167,15 @@ type Key string
 const (
 	Up, Down, Left, Right, Home, End Key = "up", "down", "left", "right", "home", "end"
 	Enter, Escape, Backspace, Tab    Key = "enter", "escape", "backspace", "tab"
+	Interrupt                        Key = "interrupt" // Ctrl-C
 )
 
 // Key takes a key. It returns the work that it asks for, which may be nil, and whether it
 // ends the screen.
 func (s *Screen) Key(k Key) (work Work, quit bool) {
+	if k == Interrupt {
+		return nil, true
+	}
 	if s.prompt != "" {
 		return s.typing(k), false
 	}
@@ -190,7 +205,7 @@ func (s *Screen) Key(k Key) (work Work, quit bool) {
 
 func (s *Screen) show(p page) {
 	if s.page != p {
-		s.page, s.top, s.chosen, s.opened, s.seen = p, 0, 0, nil, Seen{status: s.seen.status}
+		s.page, s.top, s.chosen, s.opened, s.seen = p, 0, 0, nil, seen{status: s.seen.status, nets: s.seen.nets}
 	}
 }
 
@@ -273,6 +288,9 @@ func (s *Screen) gamesKey(k Key) Work {
 func (s *Screen) searchKey(k Key) Work {
 	switch k {
 	case Enter:
+		if s.leave != nil {
+			return nil // the moves that stand there are of the position before
+		}
 		if s.thought == nil || s.move >= len(s.thought.Moves) {
 			return s.think(s.position)
 		}
@@ -290,13 +308,19 @@ func (s *Screen) searchKey(k Key) Work {
 		}
 		return s.think(strings.Join(words, " "))
 	case "+":
-		s.visits = min(s.visits*4, 6400)
+		s.visits = min(s.visits*4, maxVisits)
 		return s.think(s.position)
 	case "-":
 		s.visits = max(s.visits/4, 1)
 		return s.think(s.position)
-	case "n":
-		s.net = (s.net + 1) % max(len(s.seen.nets), 1)
+	case "n": // the newest, then the others
+		next := slices.Index(s.seen.nets, s.net) + 1
+		if s.net == "" {
+			next = 1
+		}
+		if s.net = ""; next > 0 && next < len(s.seen.nets) {
+			s.net = s.seen.nets[next]
+		}
 		return s.think(s.position)
 	case "f":
 		s.ask("FEN, or startpos: ", func(text string) Work {
@@ -316,19 +340,27 @@ func (s *Screen) searchKey(k Key) Work {
 	return nil
 }
 
-// think asks the net about a position.
+// maxVisits is the most visits that are asked for with keys: an answer in seconds.
+const maxVisits = 6400
+
+// think asks the net about a position, in the place of what it was asked before.
 func (s *Screen) think(position string) Work {
-	q := watch.Question{Position: position, Visits: s.visits}
-	if s.net < len(s.seen.nets) {
-		q.Net = s.seen.nets[s.net]
+	if s.leave != nil {
+		s.leave()
 	}
-	r := s.run
-	s.asked = true
+	q := watch.Question{Net: s.net, Position: position, Visits: s.visits}
+	s.question++
+	r, mine := s.run, s.question
+	within, leave := context.WithCancel(context.Background())
+	s.leave = leave
 	return func(ctx context.Context) func() {
-		found, err := r.Think(ctx, q)
+		defer context.AfterFunc(ctx, leave)()
+		found, err := r.Think(within, q)
 		return func() {
-			s.asked = false
-			if err != nil {
+			if leave(); mine != s.question {
+				return
+			}
+			if s.leave = nil; err != nil {
 				s.said = err.Error()
 				return
 			}
@@ -375,7 +407,7 @@ func (s *Screen) processesKey(k Key) Work {
 	}
 	if k == "w" || k == "d" {
 		what := map[Key]string{"w": "swap", "d": "try"}[k]
-		s.ask(what+" rescorer|sampler|exporter NAME [SETTING=VALUE ...]: ", func(text string) Work {
+		s.ask(what+" rescorer|sampler|exporter NAME[,NAME] [STAGE.SETTING=VALUE ...]: ", func(text string) Work {
 			swap, err := parseSwap(text)
 			if err != nil {
 				s.said = err.Error()
@@ -388,25 +420,22 @@ func (s *Screen) processesKey(k Key) Work {
 	return nil
 }
 
-// parseSwap reads a kind, names of stages joined by commas, and settings, which all get.
+// parseSwap reads a kind, names and settings, as chessbrain plugins swap takes them.
 func parseSwap(text string) (swap run.Swap, err error) {
 	words := strings.Fields(text)
-	if len(words) < 2 || !slices.Contains([]string{"rescorer", "sampler", "exporter"}, words[0]) {
+	if len(words) < 2 {
 		return swap, fmt.Errorf("%q: want rescorer, sampler or exporter, and the name of a stage", text)
 	}
+	kind, err := stage.ParseKind(words[0])
+	if err != nil {
+		return swap, err
+	}
+	chosen, err := stage.ParseChoices(kind, words[1], words[2:])
 	swap.Kind = words[0]
-	settings := map[string]string{}
-	for _, w := range words[2:] {
-		name, value, ok := strings.Cut(w, "=")
-		if !ok {
-			return swap, fmt.Errorf("%q: want a setting as name=value", w)
-		}
-		settings[name] = value
+	for _, one := range chosen {
+		swap.Stages = append(swap.Stages, run.SwapStage(one))
 	}
-	for name := range strings.SplitSeq(words[1], ",") {
-		swap.Stages = append(swap.Stages, run.SwapStage{Name: name, Settings: settings})
-	}
-	return swap, nil
+	return swap, err
 }
 
 func (s *Screen) give(o watch.Order) Work {

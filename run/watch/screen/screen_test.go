@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -195,11 +196,11 @@ func TestSearch(t *testing.T) {
 	second := r.Thought.Moves[1].Move
 	want := []watch.Question{
 		{Position: first, Visits: 400},
-		{Position: first + " " + second, Visits: 400, Net: r.NetNames[0]},
-		{Position: first, Visits: 400, Net: r.NetNames[0]},
-		{Position: "fen " + game.Start + " moves " + game.Moves[0], Visits: 400, Net: r.NetNames[0]},
-		{Position: "fen " + game.Start, Visits: 400, Net: r.NetNames[0]},
-		{Position: "fen " + game.Start, Visits: 1600, Net: r.NetNames[0]},
+		{Position: first + " " + second, Visits: 400},
+		{Position: first, Visits: 400},
+		{Position: "fen " + game.Start + " moves " + game.Moves[0], Visits: 400},
+		{Position: "fen " + game.Start, Visits: 400},
+		{Position: "fen " + game.Start, Visits: 1600},
 		{Position: "fen " + game.Start, Visits: 1600, Net: r.NetNames[1]},
 		{Position: "startpos", Visits: 1600, Net: r.NetNames[1]},
 		{Position: "fen nonsense", Visits: 1600, Net: r.NetNames[1]},
@@ -234,7 +235,7 @@ func TestOrders(t *testing.T) {
 	said("done: checkpoint-now")
 	press(t, s, "ty enter")
 	said("only a trainer")
-	for text, want := range map[string]string{"sampler": "the name of a stage", "door open": "want rescorer", "sampler x y": "want a setting"} {
+	for text, want := range map[string]string{"sampler": "the name of a stage", "door open": "want rescorer", "sampler x y": "want STAGE.SETTING=VALUE", "sampler x,y": "want one name"} {
 		s.Key("w")
 		for _, char := range text {
 			s.Key(Key(char))
@@ -247,7 +248,7 @@ func TestOrders(t *testing.T) {
 		s.Key(Key(char))
 	}
 	press(t, s, "backspace e")
-	for _, char := range " threshold=0.2" {
+	for _, char := range " mine.threshold=0.2" {
 		s.Key(Key(char))
 	}
 	press(t, s, "enter")
@@ -255,7 +256,7 @@ func TestOrders(t *testing.T) {
 		t.Fatalf("given %v", r.given)
 	}
 	swap := r.given[2].Swap
-	if r.given[0].Role != "trainer-main" || !swap.DryRun || swap.Kind != "rescorer" || len(swap.Stages) != 2 || swap.Stages[1].Name != "mine" || swap.Stages[1].Settings["threshold"] != "0.2" {
+	if r.given[0].Role != "trainer-main" || !swap.DryRun || swap.Kind != "rescorer" || len(swap.Stages) != 2 || swap.Stages[1].Name != "mine" || len(swap.Stages[0].Settings) != 0 || swap.Stages[1].Settings["threshold"] != "0.2" {
 		t.Errorf("given %+v", r.given)
 	}
 }
@@ -291,48 +292,147 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestKeysOf splits what terminals send.
+// TestKeysOf splits what terminals send, also where a key arrives in two parts.
 func TestKeysOf(t *testing.T) {
 	for text, want := range map[string]string{
-		"a": "[a]", "\x1b[A\x1b[Bq": "[up down q]", "\x1b": "[escape]", "\x1b[1~\x1bOF": "[home end]",
-		"é\r": "[é enter]", "\x1b[99;5u": "[]", "\x03": "[q]", "\x01": "[]", "ab\x7f": "[a b backspace]",
+		"a": `["a"] ""`, "\x1b[A\x1b[Bq": `["up" "down" "q"] ""`, "\x1b[1~\x1bOF": `["home" "end"] ""`,
+		"é\r": `["é" "enter"] ""`, "\x1b[99;5u1": `["1"] ""`, "\x1b[3~2": `["2"] ""`, "\x03": `["interrupt"] ""`, "\x01": `[] ""`,
+		"ab\x7f": `["a" "b" "backspace"] ""`, "\x1bq": `["escape" "q"] ""`,
+		"x\x1b": `["x"] "\x1b"`, "x\x1b[1": `["x"] "\x1b[1"`, "\xc3": `[] "\xc3"`,
 	} {
-		if got := fmt.Sprint(keysOf(text)); got != want {
-			t.Errorf("%q: keys %s, want %s", text, got, want)
+		if keys, rest := keysOf(text, false); fmt.Sprintf("%q %q", keys, rest) != want {
+			t.Errorf("%q: keys %q, rest %q, want %s", text, keys, rest, want)
+		}
+	}
+	if keys, rest := keysOf("\x1b", true); fmt.Sprint(keys) != "[escape]" || rest != "" {
+		t.Errorf("the escape key: %q, %q", keys, rest)
+	}
+}
+
+// TestReadKeys joins the parts of a key, and ends with its input.
+func TestReadKeys(t *testing.T) {
+	in, typed := io.Pipe()
+	keys := make(chan Key)
+	go readKeys(t.Context(), in, keys)
+	for _, part := range []string{"\x1b", "[A", "q", "\x1b"} {
+		go typed.Write([]byte(part))
+		if part == "\x1b" && len(keys) == 0 {
+			continue
+		}
+		want := map[string]Key{"[A": Up, "q": "q"}[part]
+		if k := <-keys; k != want {
+			t.Errorf("%q, want %q", k, want)
+		}
+	}
+	if k := <-keys; k != Escape {
+		t.Errorf("%q, want the escape key", k)
+	}
+	typed.Close()
+	if k, open := <-keys; open {
+		t.Errorf("%q after the end", k)
+	}
+}
+
+// TestNumber writes numbers in eight characters at most.
+func TestNumber(t *testing.T) {
+	for v, want := range map[float64]string{
+		0: "0", 1: "1", 0.5: "0.5", 12.34: "12.3", 999.4: "999", 999.6: "1.00k", 2719: "2.72k", 12345: "12.3k", 312345: "312k", 999999: "1.00M",
+		3.2e6: "3.20M", 5e9: "5.00G", -0.000123: "-1.2e-04", 0.000598: "6.0e-04", -1500: "-1.50k",
+	} {
+		if got := number(v); got != want || len(got) > 8 {
+			t.Errorf("%v: %s, want %s", v, got, want)
 		}
 	}
 }
 
-// TestLoop draws until a key or the context ends it, and goes on while the run takes its time
-// to answer.
+// TestLoop draws until a key or the context ends it. While the run takes its time to answer,
+// keys work, one look at a time is under way, and answers for a page that was left, or to a
+// question that was followed by another, come too late.
 func TestLoop(t *testing.T) {
 	size := func() (int, int) { return 80, 24 }
+	r := &slow{recorded: open(t), answer: make(chan bool), asked: make(chan watch.Question)}
+	s := NewScreen(r, "run", false)
 	keys := make(chan Key)
-	var out bytes.Buffer
 	ended := make(chan error)
-	go func() { ended <- NewScreen(slow{open(t)}, "run", false).loop(t.Context(), keys, size, &out) }()
-	for _, k := range []Key{"3", Enter, "2", "4", "q"} {
-		select {
-		case keys <- k:
-		case <-time.After(10 * time.Second):
-			t.Fatalf("%q was not taken", k)
+	var out bytes.Buffer
+	go func() { ended <- s.loop(t.Context(), keys, size, &out) }()
+	press := func(all ...Key) {
+		t.Helper()
+		for _, k := range all {
+			select {
+			case keys <- k:
+			case <-time.After(30 * time.Second):
+				t.Fatalf("%q was not taken", k)
+			}
 		}
 	}
+	press("3", "+")
+	first := <-r.asked
+	press("+")
+	second := <-r.asked
+	if first.Visits != 1600 || second.Visits != 6400 {
+		t.Errorf("asked %v, %v", first, second)
+	}
+	press("2", "4", "x")
+	close(r.answer)
+	press("5", "x", Interrupt)
 	if err := <-ended; err != nil || !strings.Contains(out.String(), "searching ...") {
 		t.Errorf("%v: %s", err, out.String())
 	}
+	if s.page != processes || s.seen.learning != nil || s.seen.finished != nil {
+		t.Errorf("page %d took the answer for another", s.page)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { ended <- NewScreen(open(t), "run", false).loop(ctx, keys, size, &out) }()
+	go func() { ended <- NewScreen(open(t), "run", false).loop(ctx, nil, size, &out) }()
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+	closed := make(chan Key)
+	close(closed)
+	if err := NewScreen(open(t), "run", false).loop(t.Context(), closed, size, &out); err != nil {
+		t.Error(err)
+	}
 }
 
-// slow is a run that answers when the test ends.
-type slow struct{ *recorded }
+// slow is a run that answers once answer is closed; a search that is left ends with its context.
+type slow struct {
+	*recorded
+	answer chan bool
+	asked  chan watch.Question
+}
 
-func (s slow) Think(ctx context.Context, _ watch.Question) (*watch.Thought, error) {
+func (s *slow) Status() (*cycle.Status, error) {
+	<-s.answer
+	return s.recorded.Status()
+}
+
+func (s *slow) Think(ctx context.Context, q watch.Question) (*watch.Thought, error) {
+	s.asked <- q
 	<-ctx.Done()
 	return nil, ctx.Err()
+}
+
+// TestPanic: a fault of the work beside the screen ends it where the terminal is given back.
+func TestPanic(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic in the screen's own goroutine")
+		}
+	}()
+	s := NewScreen(nil, "run", false) // which nothing can be asked of
+	t.Error(s.loop(t.Context(), nil, func() (int, int) { return 80, 24 }, io.Discard))
+}
+
+// TestHostile: names and messages move no cursor.
+func TestHostile(t *testing.T) {
+	r := open(t)
+	r.StatusPage.Processes[0].Command = "train\x1b[2J\n"
+	s := NewScreen(r, "run\x1b]0;title\a", true)
+	press(t, s, "5")
+	s.said = "two\nlines"
+	text := strings.Join(s.Draw(80, 24), "")
+	if strings.ContainsAny(text, "\n\a") || strings.Contains(text, "\x1b[2J") || !strings.Contains(text, "two lines") {
+		t.Errorf("%q", text)
+	}
 }

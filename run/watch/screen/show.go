@@ -21,7 +21,7 @@ const lookEvery, slowLook = time.Second, 2
 // Another screen without a cursor, and back: ECMA-48 as xterm extends it.
 const begin, end = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 
-// Show shows a run with a name on the terminal out until q or Ctrl-C is typed on in, or ctx
+// Show shows a run with a name on the terminal out until q or Ctrl-C is typed on in, in or ctx
 // ends. in may be no terminal: nothing is typed then.
 func Show(ctx context.Context, in, out *os.File, r Run, name string) (err error) {
 	if monitor.IsTerminal(in) {
@@ -45,7 +45,12 @@ func Show(ctx context.Context, in, out *os.File, r Run, name string) (err error)
 		go readKeys(ctx, in, keys) // it ends with the process: a read cannot be interrupted
 	}
 	s := NewScreen(r, name, os.Getenv("NO_COLOR") == "")
-	return s.loop(ctx, keys, func() (columns, lines int) { return monitor.TerminalSize(out) }, out)
+	return s.loop(ctx, keys, func() (columns, lines int) {
+		if columns, lines = monitor.TerminalSize(out); columns == 0 || lines == 0 { // not known
+			return 80, 24
+		}
+		return columns, lines
+	}, out)
 }
 
 // loop draws the screen until a key or ctx ends it. Looking and what keys ask for is done
@@ -54,11 +59,17 @@ func (s *Screen) loop(ctx context.Context, keys <-chan Key, size func() (columns
 	answers := make(chan func(), 8)
 	start := func(w Work, done func()) {
 		go func() {
-			answer := w(ctx)
-			select {
-			case answers <- func() { answer(); done() }:
-			case <-ctx.Done():
-			}
+			var answer func()
+			defer func() {
+				if p := recover(); p != nil {
+					answer = func() { panic(p) } // where the terminal is given back
+				}
+				select {
+				case answers <- func() { answer(); done() }:
+				case <-ctx.Done():
+				}
+			}()
+			answer = w(ctx)
 		}()
 	}
 	looking := false
@@ -90,9 +101,9 @@ func (s *Screen) loop(ctx context.Context, keys <-chan Key, size func() (columns
 			changed = false
 		case take := <-answers:
 			take()
-		case k := <-keys:
+		case k, open := <-keys:
 			work, quit := s.Key(k)
-			if quit {
+			if quit || !open {
 				return nil
 			}
 			if work != nil {
@@ -108,47 +119,82 @@ var sequences = map[string]Key{
 	"\x1bOA": Up, "\x1bOB": Down, "\x1bOC": Right, "\x1bOD": Left, "\x1bOH": Home, "\x1bOF": End,
 	"\x1b[1~": Home, "\x1b[4~": End, "\x1b[5~": Left, "\x1b[6~": Right,
 	"\r": Enter, "\n": Enter, "\t": Tab, "\x7f": Backspace, "\b": Backspace, "\x1b": Escape,
-	"\x03": "q", "\x04": "q",
+	"\x03": Interrupt, "\x04": Interrupt,
 }
 
-// readKeys sends the keys that are typed. What a terminal sends for one key arrives whole.
+// escapeWait is how long the rest of a key may take to arrive; what is left then was typed
+// as it is, such as the escape key itself.
+const escapeWait = 50 * time.Millisecond
+
+// readKeys sends the keys that are typed, and closes keys at the end of the input.
 func readKeys(ctx context.Context, in io.Reader, keys chan<- Key) {
-	buffer := make([]byte, 256)
-	for {
-		n, err := in.Read(buffer)
-		for _, k := range keysOf(string(buffer[:n])) {
+	defer close(keys)
+	chunks := make(chan string)
+	go func() {
+		defer close(chunks)
+		buffer := make([]byte, 256)
+		for {
+			n, err := in.Read(buffer)
+			select {
+			case chunks <- string(buffer[:n]):
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	for text, open := "", true; open; {
+		var late <-chan time.Time // nil waits for ever
+		if text != "" {
+			late = time.After(escapeWait)
+		}
+		more, final := "", false
+		select {
+		case more, open = <-chunks:
+		case <-late:
+			final = true
+		case <-ctx.Done():
+			return
+		}
+		var typed []Key
+		typed, text = keysOf(text+more, final || !open)
+		for _, k := range typed {
 			select {
 			case keys <- k:
 			case <-ctx.Done():
 				return
 			}
 		}
-		if err != nil {
-			return
-		}
 	}
 }
 
-// keysOf splits what was read at once into keys: longest sequences first.
-func keysOf(text string) (keys []Key) {
+// keysOf splits what was typed into keys. rest is the beginning of one, which final takes as
+// it is.
+func keysOf(text string, final bool) (keys []Key, rest string) {
 	for len(text) > 0 {
-		size := min(len(text), 4)
-		for size > 1 && sequences[text[:size]] == "" {
-			size--
-		}
-		k := sequences[text[:size]]
+		size := 1
 		switch {
-		case text[0] == '\x1b' && size == 1 && len(text) > 1: // a key that is not known
-			k, size = "", len(text)
-		case k != "":
-		case text[0] >= ' ':
+		case text[0] == '\x1b' && len(text) > 1 && (text[1] == '[' || text[1] == 'O'):
+			end := strings.IndexFunc(text[2:], func(r rune) bool { return r >= 0x40 && r < 0x7f })
+			if end < 0 && !final {
+				return keys, text
+			}
+			size = min(2+end+1, len(text))
+			if end < 0 {
+				size = len(text)
+			}
+		case text[0] == '\x1b' && len(text) == 1 && !final, !utf8.FullRuneInString(text) && !final:
+			return keys, text
+		case text[0] >= ' ' && text[0] != 0x7f:
 			r, bytes := utf8.DecodeRuneInString(text)
-			k, size = Key(r), bytes
+			keys, size = append(keys, Key(r)), bytes
 		}
-		if k != "" {
+		if k := sequences[text[:size]]; k != "" { // keys that are not known do nothing
 			keys = append(keys, k)
 		}
 		text = text[size:]
 	}
-	return keys
+	return keys, ""
 }
