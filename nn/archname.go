@@ -81,6 +81,9 @@ func ParseArch(s string) (Arch, error) {
 			a = SparseArch(n)
 		}
 	} else if filters, blocks, ok := parseSize(parts[0]); ok {
+		if blocks > maxBlocks {
+			return Arch{}, fmt.Errorf("%w: %q: blocks is %d, want 1 to %d", ErrArch, s, blocks, maxBlocks)
+		}
 		a = Tower(filters, blocks)
 	}
 	if a.Blocks == nil {

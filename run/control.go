@@ -192,11 +192,11 @@ func (c *control) reply(m Message) Message {
 		decoder := json.NewDecoder(bytes.NewReader(m.Payload))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(&s); err != nil {
-			return message("error", `swap-plugin wants a payload {"kind","stages":[{"name","settings"}]}: `+err.Error())
+			return message("error", `swap-plugin wants a payload {"kind","stages":[{"name","settings"}],"dry_run"}: `+err.Error())
 		}
 		done := s.Kind + ": " + s.names()
 		if s.DryRun {
-			done += " could be started; nothing was exchanged"
+			done = "tried, and nothing was exchanged: " + done
 		}
 		return okUnless(c.commands.Swap(c.ctx, s), done)
 	}

@@ -215,7 +215,7 @@ func newPluginsSwap() *cobra.Command {
 		Long: `Replaces the rescorers, the sampler or the exporter of the trainer that works on the run directory RUN.
 KIND is rescorer, sampler or exporter; NAME is a built-in stage or a program of the plugin directories that the
 process was started with. Rescorers work in the order in which they are named; identity alone changes nothing. Where
-the new stage does not start, the old one stays and the exit code is 1.`,
+the new stage does not start, the old one stays and the exit code is 1. --dry-run tells beforehand.`,
 		Example: "  chessbrain plugins swap runs/a rescorer deblunder,mine --set deblunder.threshold=0.2",
 		Args:    exactArgs(3, "want a run directory, a kind and names, got %d arguments"),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"io/fs"
-	"log/slog"
 	"path/filepath"
 	"time"
 
@@ -14,8 +13,13 @@ import (
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
-// trackEvery is how often the metrics of a run under way go to MLflow and to W&B.
-const trackEvery = 10 * time.Second
+// How often the metrics of a run under way go to MLflow and to W&B: soon at first, and less
+// often after a fault, which is a run written anew.
+const (
+	trackSoon  = time.Second
+	trackEvery = 10 * time.Second
+	trackFault = 10 * time.Minute
+)
 
 // newTracker returns what writes the metrics of a run for MLflow and W&B, into
 // directories; "" = not.
@@ -25,7 +29,7 @@ func newTracker(dir run.Dir, c *config.Config, mlflow, wandb string) *track.Foll
 	delete(settings, "metrics.wandb")
 	return track.New(track.Options{
 		Metrics: filepath.Join(dir.Metrics, monitor.MetricsName), Name: filepath.ToSlash(dir.Root), Version: version(),
-		Settings: settings, MLflow: mlflow, Wandb: wandb,
+		Settings: settings, MLflow: mlflow, Wandb: wandb, NetSuffix: run.NetSuffix,
 		Nets: func() (paths []string, err error) {
 			nets, err := run.ListNets(dir.Models())
 			if errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +59,11 @@ func trackOnce(dir run.Dir, mlflow, wandb string) error {
 // are asked for. A fault is logged: the run does not need them.
 func (s *session) track() error {
 	m := s.effective.Config.GetMetrics()
-	if !s.trains() || m.GetMlflow() == "" && m.GetWandb() == "" { // the metrics are the trainer's
+	if m.GetMlflow() == "" && m.GetWandb() == "" {
+		return nil
+	}
+	if !s.trains() {
+		s.log.Warn("--mlflow and --wandb have the metrics of a training; this process only plays")
 		return nil
 	}
 	dir, _, err := setup.Layout(s.effective.Config)
@@ -66,14 +74,24 @@ func (s *session) track() error {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		tick := time.NewTicker(trackEvery)
-		defer tick.Stop()
-		for {
+		said := ""
+		tell := func(err error) {
+			if err != nil && err.Error() != said { // once
+				said = err.Error()
+				s.log.Warn("the metrics for MLflow or Weights & Biases could not be written; look at their directories and the free space. The run goes on", "error", err)
+			}
+		}
+		for wait := trackSoon; ; {
 			select {
-			case <-tick.C:
-				tracked(s.log, t.Update())
+			case <-time.After(wait):
+				err := t.Update()
+				if tell(err); err != nil {
+					wait = min(4*wait, trackFault)
+				} else {
+					wait = min(2*wait, trackEvery)
+				}
 			case <-stop:
-				tracked(s.log, t.Close())
+				tell(t.Close())
 				return
 			}
 		}
@@ -84,11 +102,4 @@ func (s *session) track() error {
 		return nil
 	})
 	return nil
-}
-
-// tracked logs the fault of an update.
-func tracked(log *slog.Logger, err error) {
-	if err != nil {
-		log.Warn("the metrics for MLflow or Weights & Biases could not be written; chessbrain report writes them, too", "error", err)
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
 )
@@ -21,13 +22,35 @@ func TestTrackKilled(t *testing.T) {
 	dir := t.TempDir()
 	tracked := []string{"--mlflow", "mlruns", "--wandb", "wandb"}
 	train := append([]string{"train", "a", "--net", "16x1", "--mcts-simulations", "2", "--max-plies", "12",
-		"--train-steps-per-episode", "1", "--checkpoint-interval", "3", "--episodes", "14", "--log-level", "info"}, tracked...)
+		"--train-steps-per-episode", "1", "--checkpoint-interval", "3", "--log-level", "info", "--episodes"}, "100000")
+	train = append(train, tracked...)
 	p := start(t, dir, train...)
-	for range 2 {
-		p.waitFor("checkpoint")
+	p.waitFor("checkpoint")
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // both have some of the run
+		metrics, _ := filepath.Glob(filepath.Join(dir, "mlruns/*/*/metrics/train/loss"))
+		logs, _ := filepath.Glob(filepath.Join(dir, "wandb/*/run-*.wandb"))
+		if len(metrics) > 0 && len(logs) > 0 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("nothing was written of the run in a minute")
+		}
 	}
 	p.signal(syscall.SIGKILL)
 	p.exit()
+	saved, err := filepath.Glob(filepath.Join(dir, "a/train/main/checkpoints/a_step*"))
+	if err != nil || len(saved) == 0 {
+		t.Fatalf("checkpoints: %v, %v", saved, err)
+	}
+	step := 0
+	if _, err := fmt.Sscanf(filepath.Base(saved[len(saved)-1]), "a_step%d", &step); err != nil {
+		t.Fatalf("%s: %v", saved, err)
+	}
+	for i, word := range train { // a few more
+		if word == "100000" {
+			train[i] = fmt.Sprint(step + 8)
+		}
+	}
 	ended(t, start(t, dir, train...))
 
 	in, err := os.Open(filepath.Join(dir, "a", "metrics", "a", monitor.MetricsName))

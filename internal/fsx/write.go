@@ -150,3 +150,20 @@ func RemoveTempsOf(fsys FS, path string) error {
 	dir, final := filepath.Split(path)
 	return removeWhere(fsys, filepath.Clean(dir), func(base string) bool { return IsTempOf(base, final) })
 }
+
+// LinkOrCopy makes to, which must not be there, the same file as from, or where they are on
+// two disks a copy of it.
+func LinkOrCopy(from, to string) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	f, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return WriteFileFunc(OS, to, func(w io.Writer) error {
+		_, err := io.Copy(w, f)
+		return err
+	})
+}

@@ -52,7 +52,7 @@ var rooms = map[string]room{
 	"replay/prepare":        {ours: []string{"record", "replay", "internal/fsx"}},
 	"run/pipeline":          {ours: []string{"internal/config", "internal/fsx", "internal/monitor", "nn", "replay", "replay/prepare", "run", "run/cycle", "run/play", "run/setup", "run/train", "trainer"}},
 	"run/watch":             {ours: []string{"chess", "chess/uci", "encoding", "internal/config", "internal/monitor", "mcts", "record", "replay", "run", "run/cycle", "run/setup", "run/tools"}},
-	"run/watch/screen":      {ours: []string{"chess", "internal/monitor", "record", "run", "run/cycle", "run/watch"}, third: []string{"golang.org/x/sys", "golang.org/x/term"}},
+	"run/watch/screen":      {ours: []string{"chess", "internal/monitor", "plugins/stage", "record", "run", "run/cycle", "run/watch"}, third: []string{"golang.org/x/sys", "golang.org/x/term"}},
 	"run/verify":            {ours: []string{"arena", "chess", "chess/pgn", "encoding", "internal/config", "internal/fsx", "internal/monitor", "encoding/lc0", "nn", "record", "replay", "replay/importer", "replay/prepare", "run", "run/catalogue", "run/gate", "run/play", "run/setup", "run/train", "trainer", "trainer/checkpoint"}},
 	"plugins/rescore":       {ours: append([]string{"plugins/sample/chance"}, builtinStages...)},
 	"plugins/rescore/files": {ours: []string{"plugins/rescore", "plugins/stage", "record", "replay", "encoding/lc0", "internal/fsx"}},

@@ -3,7 +3,6 @@ package prepare
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -67,7 +66,7 @@ func writeMix(sources []Input, dir string, seed uint64, now time.Time) (*shuffle
 		}
 	}
 	for file, source := range from {
-		if err := linkFile(source, filepath.Join(temp, file)); err != nil {
+		if err := fsx.LinkOrCopy(source, filepath.Join(temp, file)); err != nil {
 			return nil, fmt.Errorf("%s: %w", source, err)
 		}
 	}
@@ -161,18 +160,3 @@ func take(files []shuffle.OutFile, i int, dir string, from map[string]string) []
 	return taken
 }
 
-// linkFile makes to the same file as from, or a copy of it.
-func linkFile(from, to string) error {
-	if os.Link(from, to) == nil {
-		return nil
-	}
-	f, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return fsx.WriteFileFunc(fsx.OS, to, func(w io.Writer) error {
-		_, err := io.Copy(w, f)
-		return err
-	})
-}

@@ -66,6 +66,10 @@ func TestSwap(t *testing.T) {
 	if m, err := try("mark"); err != nil || !strings.Contains(string(m.Payload), "nothing was exchanged") {
 		t.Errorf("dry run: %v, %s", err, m.Payload)
 	}
+	var tried Page
+	if m, err := l.send(t, run.Message{Type: "status"}); err != nil || json.Unmarshal(m.Payload, &tried) != nil || slices.ContainsFunc(tried.Stages, func(s string) bool { return strings.Contains(s, "mark") }) || len(tried.Plugins) != 0 {
+		t.Errorf("after a dry run: %v, %s", err, m.Payload)
+	}
 	if m, err := try("nobody"); err == nil {
 		t.Errorf("dry run of a stage that there is not: %s", m.Payload)
 	}

@@ -9,5 +9,6 @@
 // All that is written follows from metrics.jsonl. A Follower writes a run anew when it
 // begins, and appends what comes after. So nothing is doubled or lost where the file was
 // cut back to a checkpoint, or where a process was killed. A run has the same id in every
-// program at all times: it is a hash of the job and of the time of the first event.
+// program: it is a hash of the job and of the time of the first event. A run that was killed
+// before its first checkpoint begins anew, and gets another one.
 package track

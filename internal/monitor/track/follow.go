@@ -24,6 +24,8 @@ type Options struct {
 	Version  string                   // of the program
 	Settings map[string]string        // of the run, by path
 	Nets     func() ([]string, error) // the files of the run's nets, all with names of their own; nil = none
+	// NetSuffix ends the names of all nets. A file of another name beside them is left alone.
+	NetSuffix string
 
 	MLflow string // directory of a file store of MLflow; "" = none
 	Wandb  string // directory of runs of W&B; "" = none

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"net/url"
@@ -213,7 +212,7 @@ func (m *mlflow) link() error {
 		return err
 	}
 	for _, e := range there {
-		if !kept[e.Name()] {
+		if !kept[e.Name()] && e.Type().IsRegular() && filepath.Ext(e.Name()) == m.opt.NetSuffix { // others are the user's
 			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}
@@ -240,18 +239,7 @@ func sameFile(from, to string) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if os.Link(from, to) == nil {
-		return nil
-	}
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	return fsx.WriteFileFunc(fsx.OS, to, func(w io.Writer) error {
-		_, err := io.Copy(w, in)
-		return err
-	})
+	return fsx.LinkOrCopy(from, to)
 }
 
 // illegal are the characters that no name of a metric or parameter may have: MLflow takes

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
 )
@@ -104,9 +105,11 @@ func TestNetsTakeNoDisk(t *testing.T) {
 		b, errB := os.Stat(to)
 		return errA == nil && errB == nil && os.SameFile(a, b)
 	}
-	for _, text := range []string{"one", "other"} {
+	for i, text := range []string{"one", "two", "another"} {
 		must(t, os.RemoveAll(from))
 		must(t, os.WriteFile(from, []byte(text), 0o666))
+		at := time.Unix(1000+int64(i), 0)
+		must(t, os.Chtimes(from, at, at))
 		for range 2 {
 			must(t, sameFile(from, to))
 			if !same() {
