@@ -159,4 +159,3 @@ func take(files []shuffle.OutFile, i int, dir string, from map[string]string) []
 	}
 	return taken
 }
-
