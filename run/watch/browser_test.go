@@ -214,6 +214,7 @@ func TestBrowser(t *testing.T) {
 			for name, done := range painted {
 				b.call("Page.navigate", map[string]any{"url": fmt.Sprintf("%s/?%s%d#%s", address, scheme, width, name)})
 				b.until(done)
+				t.Logf("%s, %s, %d pixels: first paint after %.0f ms", name, scheme, width, b.eval("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"))
 				if b.eval("document.documentElement.scrollWidth > innerWidth") != false {
 					t.Errorf("%s is wider than %d pixels", name, width)
 				}

@@ -54,7 +54,7 @@ func written(t *testing.T, path string, events ...monitor.Event) {
 // options are those of a run in a new directory.
 func options(t *testing.T) Options {
 	dir := t.TempDir()
-	return Options{Metrics: filepath.Join(dir, "metrics.jsonl"), Name: "runs/a", Version: "1.2.3",
+	return Options{Metrics: filepath.Join(dir, "metrics.jsonl"), Name: "runs/a", Version: "1.2.3", NetSuffix: ".safetensors",
 		Settings: map[string]string{"net.blocks": "6", "training.losses[0].weight": "0.5", "name": `a "b": 'c'`},
 		MLflow:   filepath.Join(dir, "ml runs"), Wandb: filepath.Join(dir, "wandb")}
 }

@@ -309,27 +309,38 @@ func TestKeysOf(t *testing.T) {
 	}
 }
 
-// TestReadKeys joins the parts of a key, and ends with its input.
+// TestReadKeys joins the parts of a key, takes one that nothing follows as it is, and ends with
+// its input.
 func TestReadKeys(t *testing.T) {
-	in, typed := io.Pipe()
-	keys := make(chan Key)
-	go readKeys(t.Context(), in, keys)
-	for _, part := range []string{"\x1b", "[A", "q", "\x1b"} {
-		go typed.Write([]byte(part))
-		if part == "\x1b" && len(keys) == 0 {
-			continue
+	for _, c := range []struct {
+		wait  time.Duration
+		parts []string
+		want  string
+	}{
+		{time.Hour, []string{"\x1b", "[", "A", "q\xc3", "\xa9"}, `["up" "q" "é"]`},
+		{time.Hour, []string{"a\x1b"}, `["a" "escape"]`}, // the input ends behind it
+		{time.Nanosecond, []string{"\x1b"}, `["escape"]`},
+	} {
+		in, typed := io.Pipe()
+		keys := make(chan Key)
+		go readKeys(t.Context(), in, c.wait, keys)
+		go func() {
+			for _, part := range c.parts {
+				typed.Write([]byte(part))
+			}
+			if c.wait == time.Hour {
+				typed.Close()
+			}
+		}()
+		var got []Key
+		for k := range keys {
+			if got = append(got, k); c.wait != time.Hour {
+				typed.Close()
+			}
 		}
-		want := map[string]Key{"[A": Up, "q": "q"}[part]
-		if k := <-keys; k != want {
-			t.Errorf("%q, want %q", k, want)
+		if fmt.Sprintf("%q", got) != c.want {
+			t.Errorf("%q: %q, want %s", c.parts, got, c.want)
 		}
-	}
-	if k := <-keys; k != Escape {
-		t.Errorf("%q, want the escape key", k)
-	}
-	typed.Close()
-	if k, open := <-keys; open {
-		t.Errorf("%q after the end", k)
 	}
 }
 

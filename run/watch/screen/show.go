@@ -42,7 +42,7 @@ func Show(ctx context.Context, in, out *os.File, r Run, name string) (err error)
 	defer cancel()
 	keys := make(chan Key)
 	if monitor.IsTerminal(in) {
-		go readKeys(ctx, in, keys) // it ends with the process: a read cannot be interrupted
+		go readKeys(ctx, in, escapeWait, keys) // it ends with the process: a read cannot be interrupted
 	}
 	s := NewScreen(r, name, os.Getenv("NO_COLOR") == "")
 	return s.loop(ctx, keys, func() (columns, lines int) {
@@ -126,8 +126,9 @@ var sequences = map[string]Key{
 // as it is, such as the escape key itself.
 const escapeWait = 50 * time.Millisecond
 
-// readKeys sends the keys that are typed, and closes keys at the end of the input.
-func readKeys(ctx context.Context, in io.Reader, keys chan<- Key) {
+// readKeys sends the keys that are typed, and closes keys at the end of the input. The rest of
+// a key is waited for so long.
+func readKeys(ctx context.Context, in io.Reader, wait time.Duration, keys chan<- Key) {
 	defer close(keys)
 	chunks := make(chan string)
 	go func() {
@@ -148,7 +149,7 @@ func readKeys(ctx context.Context, in io.Reader, keys chan<- Key) {
 	for text, open := "", true; open; {
 		var late <-chan time.Time // nil waits for ever
 		if text != "" {
-			late = time.After(escapeWait)
+			late = time.After(wait)
 		}
 		more, final := "", false
 		select {
