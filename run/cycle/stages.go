@@ -154,6 +154,9 @@ func DryRun(e *config.Effective, w io.Writer) error {
 	if c.RatingGames > 0 {
 		row(Rating, "matches of %d games -> %s", c.RatingGames, dir.Matches())
 	}
+	if c.LadderGames > 0 {
+		row(Rating, "the newest net on the ladder, at most %d games against a rung -> %s", c.LadderGames, run.LadderOf(dir.Root, "NET"))
+	}
 	row(SelfPlay, "%s -> %s; %d games", dir.Models(), dir.Selfplay(), c.GamesPerCycle)
 	row(Shuffle, "%s -> %s; from %d rows on, about %d kept", dir.Selfplay(), dir.Shuffled(), c.Shuffle.Window.MinRows, c.Shuffle.Window.KeepRows)
 	row(Train, "%s -> %s; epochs of %d samples, %g for each new row, at most %d a cycle", dir.Shuffled(), dir.ToExport(), c.EpochSamples,

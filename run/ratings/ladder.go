@@ -57,7 +57,7 @@ const ladderError = 40
 // ladder places the newest accepted net, unless it has its place already. A net that cannot
 // play, and rungs without an engine, are told and left out.
 func (r *rater) ladder(ctx context.Context, c *catalogue.Catalogue) error {
-	nets := slices.DeleteFunc(slices.Clone(c.Nets), func(n catalogue.Net) bool { return n.State != catalogue.Accepted || n.Path == "" || n.Problem != "" })
+	nets := playable(c)
 	if r.want.LadderGames == 0 || len(nets) == 0 || ctx.Err() != nil {
 		return ctx.Err()
 	}

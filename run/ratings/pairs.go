@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/arena"
@@ -28,15 +29,20 @@ func (r *rater) path(p pair) string {
 	return filepath.Join(r.dir.Matches(), p[0].log.Name+"__"+p[1].log.Name)
 }
 
-// nets returns the accepted nets that can play, oldest first.
+// nets returns the players of the nets that can play, oldest first.
 func (r *rater) nets(c *catalogue.Catalogue) []*opponent {
 	var all []*opponent
-	for _, n := range c.Nets {
-		if n.State == catalogue.Accepted && n.Path != "" && n.Problem == "" {
-			all = append(all, r.net(n))
-		}
+	for _, n := range playable(c) {
+		all = append(all, r.net(n))
 	}
 	return all
+}
+
+// playable lists the accepted nets that can play, oldest first.
+func playable(c *catalogue.Catalogue) []catalogue.Net {
+	return slices.DeleteFunc(slices.Clone(c.Nets), func(n catalogue.Net) bool {
+		return n.State != catalogue.Accepted || n.Path == "" || n.Problem != ""
+	})
 }
 
 // net returns the player of a net.

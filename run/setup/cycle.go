@@ -32,6 +32,7 @@ type Cycle struct {
 
 	GateGames, GateVisits int32
 	RatingGames           int32
+	LadderGames           int32 // at most against a rung
 
 	// What ends the run; 0 = never.
 	StopCycles int32
@@ -66,7 +67,7 @@ func NewCycle(e *config.Effective) (*Cycle, error) {
 	y := &Cycle{
 		Root: c.GetRunDir(), Seed: c.GetSeed(), Gating: l.GetGating(), Shuffle: cycleShuffle(c), Retention: RetentionOf(c),
 		GamesPerCycle: l.GetGamesPerCycle(), SamplesPerCycle: l.GetSamplesPerCycle(), EpochSamples: t.GetSamplesPerEpoch(),
-		GateGames: l.GetGatekeeper().GetGames(), GateVisits: l.GetGatekeeper().GetVisits(), RatingGames: l.GetRating().GetGames(),
+		GateGames: l.GetGatekeeper().GetGames(), GateVisits: l.GetGatekeeper().GetVisits(), RatingGames: l.GetRating().GetGames(), LadderGames: l.GetRating().GetLadderGames(),
 		StopCycles: l.GetCycles(), StopGames: l.GetGames(), StopHours: l.GetHours(), StopElo: l.GetElo(),
 	}
 	if err := y.Shuffle.Validate(); err != nil {

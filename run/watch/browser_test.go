@@ -212,7 +212,7 @@ func TestBrowser(t *testing.T) {
 			b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500})
 			b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
 			for name, done := range painted {
-				b.call("Page.navigate", map[string]any{"url": fmt.Sprintf("%s/?%s%d#%s", address, scheme, width, name)})
+				b.call("Page.navigate", map[string]any{"url": fmt.Sprintf("%s/?%s%d%s#%s", address, scheme, width, name, name)})
 				b.until(done)
 				t.Logf("%s, %s, %d pixels: first paint after %.0f ms", name, scheme, width, b.eval("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"))
 				if b.eval("document.documentElement.scrollWidth > innerWidth") != false {

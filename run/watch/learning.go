@@ -1,11 +1,9 @@
 package watch
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"math"
@@ -46,7 +44,7 @@ var often = regexp.MustCompile(`^\{"v":\d+,"type":"(step|episode)"`)
 // follower reads a metrics.jsonl as it grows. Zeroed but for the path it starts afresh.
 type follower struct {
 	path   string
-	offset int64
+	tail   monitor.Tail
 	lines  int64
 	stride int64 // of the lines of steps and games one in so many is taken; 0 = nothing was read yet
 	curves map[string]*curve
@@ -110,33 +108,27 @@ func (f *follower) read() (*Learning, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open metrics: %w", err)
 	}
-	if info.Size() < f.offset { // cut back to a checkpoint
+	if !f.tail.Fits(file) { // cut back to a checkpoint
 		*f = follower{path: f.path}
 	}
 	if f.curves == nil {
 		f.curves, f.ends = map[string]*curve{}, map[string]int64{}
 	}
-	in := bufio.NewReaderSize(io.NewSectionReader(file, f.offset, info.Size()-f.offset), monitor.MaxLine)
 	if f.stride == 0 {
-		f.stride = 1 + (info.Size()-f.offset)/manyBytes
+		f.stride = 1 + (info.Size()-f.tail.Offset())/manyBytes
 	}
-	for began := time.Now(); time.Since(began) < readFor; {
-		line, err := in.ReadSlice('\n')
-		if errors.Is(err, io.EOF) { // what is left of it is still being written
-			f.stride = 1
-			return f.learning(1), nil
-		}
-		if err == nil {
-			err = f.take(line)
-		}
-		if err != nil {
-			err = fmt.Errorf("read metrics: %s, byte %d: %w", f.path, f.offset, err)
-			*f = follower{path: f.path} // it may have been cut back and have grown again
-			return nil, err
-		}
-		f.offset += int64(len(line))
+	began := time.Now()
+	end, err := f.tail.Read(file, func(line []byte) (bool, error) { return time.Since(began) < readFor, f.take(line) })
+	if err != nil {
+		err = fmt.Errorf("read metrics: %s, %w", f.path, err)
+		*f = follower{path: f.path}
+		return nil, err
 	}
-	return f.learning(float64(f.offset) / float64(max(info.Size(), 1))), nil
+	if end {
+		f.stride = 1
+		return f.learning(1), nil
+	}
+	return f.learning(min(float64(f.tail.Offset())/float64(max(info.Size(), 1)), 0.999)), nil
 }
 
 // take adds the event of a line. Where there is much to catch up with, steps and games are

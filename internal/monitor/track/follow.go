@@ -1,12 +1,9 @@
 package track
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -60,13 +57,12 @@ type tracker interface {
 
 // Follower writes what a metrics.jsonl holds, as it grows. Used by one goroutine.
 type Follower struct {
-	opt    Options
-	outs   []tracker
-	made   []fs.FileInfo // their outputs, as the last flush left them
-	began  bool
-	offset int64  // of the first line that was not read
-	last   []byte // the line before it: another one there means that the file was cut back
-	state  *monitor.Run
+	opt   Options
+	outs  []tracker
+	made  []fs.FileInfo // their outputs, as the last flush left them
+	began bool
+	tail  monitor.Tail
+	state *monitor.Run
 }
 
 // New returns a Follower that has written nothing yet.
@@ -103,12 +99,14 @@ func (f *Follower) update(last bool) (err error) {
 		return err
 	}
 	defer file.Close()
-	line := make([]byte, len(f.last))
-	if _, err := file.ReadAt(line, f.offset-int64(len(line))); err != nil || !bytes.Equal(line, f.last) || f.replaced() {
+	if !f.tail.Fits(file) || f.replaced() {
 		*f = *New(f.opt)
 	}
-	if err := f.read(file); err != nil || !f.began {
-		return err
+	if _, err := f.tail.Read(file, f.take); err != nil {
+		return fmt.Errorf("%s, %w", f.opt.Metrics, err)
+	}
+	if !f.began {
+		return nil
 	}
 	f.made = f.made[:0]
 	for _, t := range f.outs {
@@ -136,28 +134,16 @@ func (f *Follower) replaced() bool {
 	return false
 }
 
-// read takes the whole lines from the offset on.
-func (f *Follower) read(file io.ReaderAt) error {
-	in := bufio.NewReaderSize(io.NewSectionReader(file, f.offset, math.MaxInt64-f.offset), monitor.MaxLine)
-	for {
-		line, err := in.ReadSlice('\n')
-		if errors.Is(err, io.EOF) { // what is left of it is still being written
-			return nil
-		}
-		var e monitor.Event
-		if err == nil {
-			e, err = monitor.Decode(line)
-		}
-		if err == nil {
-			err = f.add(e)
-		} else if errors.Is(err, monitor.ErrUnknownType) { // of a newer program
-			err = nil
-		}
-		if err != nil {
-			return fmt.Errorf("%s, byte %d: %w", f.opt.Metrics, f.offset, err)
-		}
-		f.offset, f.last = f.offset+int64(len(line)), append(f.last[:0], line...)
+// take adds the event of a line.
+func (f *Follower) take(line []byte) (more bool, err error) {
+	e, err := monitor.Decode(line)
+	if errors.Is(err, monitor.ErrUnknownType) { // of a newer program
+		return true, nil
 	}
+	if err == nil {
+		err = f.add(e)
+	}
+	return true, err
 }
 
 // add hands an event to the programs. Numbers that are not finite are left out, as they

@@ -20,7 +20,6 @@ const (
 	bold     style = "1"
 	dim      style = "2"
 	inverse  style = "7"
-	good     style = "32"
 	warn     style = "33"
 	bad      style = "31"
 	curve1   style = "36"
@@ -102,7 +101,7 @@ func (c *canvas) lines(colored bool) []string {
 	return lines
 }
 
-// board draws a position of 8 lines and 8*wide columns. The squares of lastMove (UCI), which
+// board draws a position of 8 lines and 8*wide columns, wide 2 or 3. The squares of lastMove (UCI), which
 // may be empty, are marked: without colors by brackets, where there is room for them.
 func (c *canvas) board(x, y, wide int, fen, lastMove string, colored bool) {
 	v := record.View{FEN: fen}
@@ -124,15 +123,14 @@ func (c *canvas) board(x, y, wide int, fen, lastMove string, colored bool) {
 				st = plain
 			}
 			at := x + file*wide
-			switch wide {
-			case 3:
+			if wide == 3 {
 				c.set(at, y+rank, open, st)
-				c.set(at+1, y+rank, char, st)
-				c.set(at+2, y+rank, end, st)
-			default:
-				c.set(at, y+rank, char, st)
-				c.set(at+1, y+rank, ' ', st)
+				at++
+			} else {
+				end = ' '
 			}
+			c.set(at, y+rank, char, st)
+			c.set(at+1, y+rank, end, st)
 		}
 	}
 }

@@ -250,13 +250,12 @@ func (s *Screen) gamesKey(k Key) Work {
 	if s.opened == nil {
 		s.chosen = moved(k, s.chosen, len(s.seen.playing)+len(s.seen.finished))
 		if k == Enter {
-			if i := s.chosen - len(s.seen.playing); i >= 0 && i < len(s.seen.finished) {
-				s.opened = &s.seen.finished[i].View
-			} else if i < 0 {
-				s.opened = &s.seen.playing[s.chosen]
+			if i := s.chosen - len(s.seen.playing); i < 0 {
+				s.open(&s.seen.playing[s.chosen])
+			} else if i < len(s.seen.finished) {
+				s.open(&s.seen.finished[i].View)
 			}
 			if s.opened != nil {
-				s.open(s.opened)
 				s.ply = len(s.opened.Moves)
 			}
 		}
