@@ -91,7 +91,12 @@ func (p *Prefetcher) Next(ctx context.Context, b *encoding.TrainBatch) error {
 		p.version, p.before, p.served = v, p.served, 0
 	}
 	p.served++
-	if p.run == nil && max(p.before, p.served) < 2 {
+	if max(p.before, p.served) < 2 {
+		if p.run != nil {
+			if err := p.rewind(); err != nil {
+				return err
+			}
+		}
 		return p.draw(ctx, b)
 	}
 	if p.run == nil {
@@ -171,9 +176,7 @@ func (p *Prefetcher) redraw(ctx context.Context, b *encoding.TrainBatch) error {
 	if err := p.draw(ctx, b); err != nil {
 		return err
 	}
-	if max(p.before, p.served) > 1 {
-		p.start(rows)
-	}
+	p.start(rows)
 	return nil
 }
 
