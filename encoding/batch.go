@@ -134,6 +134,7 @@ type TrainBatch struct {
 	Batch                     // Prior, WDL, M are not used
 	Policy  []float32         // beside Legal: target probabilities of a position, sum to 1
 	Targets [][NumTargets]QDM // [N]
+	Ahead   []Ahead           // [N]
 	Weight  []float32         // [N] row weight, 1 = normal
 
 	// Kept.Of, if not nil, stands for everything but N and Weight, which is then empty.
@@ -146,6 +147,7 @@ func NewTrainBatch(capacity int) *TrainBatch {
 		Batch:   *NewBatch(capacity),
 		Policy:  make([]float32, 0, capacity*40),
 		Targets: make([][NumTargets]QDM, capacity),
+		Ahead:   make([]Ahead, capacity),
 		Weight:  make([]float32, capacity),
 	}
 }
@@ -162,15 +164,19 @@ func (b *TrainBatch) Reset() {
 func (b *TrainBatch) Grow(numLegal int) int {
 	i := b.Batch.Grow(numLegal)
 	b.Policy = grow(b.Policy, numLegal)
-	if b.N > len(b.Targets) {
-		b.Targets = append(b.Targets, [NumTargets]QDM{})
-		b.Weight = append(b.Weight, 0)
-	}
+	b.growTargets()
 	for t := range b.Targets[i] {
 		b.Targets[i][t] = UnknownQDM
 	}
-	b.Weight[i] = 1
+	b.Ahead[i], b.Weight[i] = Ahead{}, 1
 	return i
+}
+
+// growTargets makes room for what the newest row learns.
+func (b *TrainBatch) growTargets() {
+	if b.N > len(b.Targets) {
+		b.Targets, b.Ahead, b.Weight = append(b.Targets, [NumTargets]QDM{}), append(b.Ahead, Ahead{}), append(b.Weight, 0)
+	}
 }
 
 // DropLast takes the newest row away again.
@@ -201,7 +207,7 @@ func (b *TrainBatch) AppendRow(src *TrainBatch, i int) {
 	b.Masks[row], b.Scalars[row] = src.Masks[i], src.Scalars[i]
 	copy(b.LegalOf(row), src.LegalOf(i))
 	copy(b.PolicyOf(row), src.PolicyOf(i))
-	b.Targets[row], b.Weight[row] = src.Targets[i], src.Weight[i]
+	b.Targets[row], b.Ahead[row], b.Weight[row] = src.Targets[i], src.Ahead[i], src.Weight[i]
 }
 
 // CopyFrom makes b what src is, in memory of its own; room for more rows stays.
@@ -220,7 +226,7 @@ func (b *TrainBatch) CopyFrom(src *TrainBatch) {
 	}
 	b.Masks, b.Scalars = copyRows(b.Masks, src.Masks[:n]), copyRows(b.Scalars, src.Scalars[:n])
 	b.WDL, b.M = copyRows(b.WDL, src.WDL[:n]), copyRows(b.M, src.M[:n])
-	b.Targets = copyRows(b.Targets, src.Targets[:n])
+	b.Targets, b.Ahead = copyRows(b.Targets, src.Targets[:n]), copyRows(b.Ahead, src.Ahead[:n])
 }
 
 // copyRows copies src to the start of dst, which grows where it is shorter.

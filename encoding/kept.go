@@ -21,10 +21,7 @@ type KeptRows struct {
 // AppendKept appends a row of b.Kept.Of by its number, with nothing but a weight.
 func (b *TrainBatch) AppendKept(number uint64, weight float32) {
 	i := b.growAny(0)
-	if b.N > len(b.Targets) {
-		b.Targets = append(b.Targets, [NumTargets]QDM{})
-		b.Weight = append(b.Weight, 0)
-	}
+	b.growTargets()
 	b.Weight[i] = weight
 	b.Kept.Number = append(b.Kept.Number, number)
 }

@@ -91,6 +91,9 @@ func (s *Sparse) Set(masks *[NumMasks]uint64, c *Scalars) {
 	s.Ours, s.Theirs = append(a, clock), append(b, clock)
 }
 
+// Mirrored says whether the side to move sees the files mirrored. Set comes before.
+func (s *Sparse) Mirrored() bool { return s.mirrored }
+
 // Moves writes for each of a position's legal moves its policy index as the side to move
 // sees the board, and its kind, below NumMoveKinds: the man that moves, what it captures,
 // whether its target is attacked, by a pawn or by others only, and whether it is attacked

@@ -48,7 +48,7 @@ const (
 type Arch struct {
 	Activation string  `json:"activation"` // ReLU or Mish, everywhere but at the outputs
 	Blocks     []Block `json:"blocks"`     // the first one reads the position, all others are alike
-	Heads      []Head  `json:"heads"`      // policy, value and, where the net tells the plies left, moves left
+	Heads      []Head  `json:"heads"`      // policy, value; moves left and auxiliary where the net has them
 }
 
 // Block is a part of a net's body. Sizes that its kind does not have are 0.
@@ -61,7 +61,7 @@ type Block struct {
 
 // Head is an output of a net. Sizes that its kind does not have are 0.
 type Head struct {
-	Output   string `json:"output"` // Policy, Value or MovesLeft
+	Output   string `json:"output"` // Policy, Value, MovesLeft or Auxiliary
 	Kind     string `json:"kind"`
 	Form     string `json:"form,omitempty"`     // of a value head: ValueWDL or ValueScalar
 	Channels int    `json:"channels,omitempty"` // of the 1x1 convolution
@@ -155,10 +155,13 @@ func SEUnits(filters, ratio int) int {
 	return max(minSEUnits, filters/ratio)
 }
 
-// Outputs returns the numbers that a value or moves-left head gives: 3 (win, draw,
-// loss) or 1.
+// Outputs returns the numbers that a value, moves-left or auxiliary head gives: 3 (win,
+// draw, loss), 1 or NumAuxiliary.
 func (h Head) Outputs() int {
-	if h.Form == ValueWDL {
+	switch {
+	case h.Output == Auxiliary:
+		return NumAuxiliary
+	case h.Form == ValueWDL:
 		return 3
 	}
 	return 1

@@ -13,13 +13,14 @@ const (
 	suffixSE        = "se"
 	suffixNoSE      = "plain"
 	suffixNoML      = "noml"
+	suffixAuxiliary = "aux"
 	suffixSeparator = "-"
 )
 
 // String returns filters x blocks and what differs from the default, for
 // instance "32x4-se", "64x6-plain", "64x6-se8-mish-scalar-noml", or a sparse net's
 // accumulators and units, "sparse128-v16-p128-noml". Sizes of a tower's value and
-// moves-left heads are not in it.
+// moves-left heads are not in it, nor are those of an auxiliary head.
 func (a Arch) String() string {
 	if len(a.Blocks) == 0 || blockKinds[a.Blocks[0].Kind] == nil || blockKinds[a.Blocks[0].Kind].name == nil {
 		return fmt.Sprintf("net of %d blocks", len(a.Blocks))
@@ -46,6 +47,9 @@ func (a Arch) String() string {
 	if a.Head(MovesLeft) == nil {
 		parts = append(parts, suffixNoML)
 	}
+	if a.Head(Auxiliary) != nil {
+		parts = append(parts, suffixAuxiliary)
+	}
 	return strings.Join(parts, suffixSeparator)
 }
 
@@ -64,7 +68,7 @@ func towerName(blocks []Block) []string {
 
 // suffixed lists the sizes of a head that stand in the net's name.
 func suffixed(h Head) (list []size[Head]) {
-	if k := headKinds[h.Kind]; k != nil {
+	if k := headKinds[h.Kind]; k != nil && h.Output != Auxiliary {
 		list = slices.DeleteFunc(slices.Clone(k.sizes), func(s size[Head]) bool { return s.suffix == "" })
 	}
 	return list
@@ -108,7 +112,7 @@ func suffixes() string {
 			words = append(words, kind)
 		}
 	}
-	return strings.Join(words, ", ") + " or " + suffixNoML + ", or of a sparse net v<value units>, p<policy units> or " + suffixNoML
+	return strings.Join(words, ", ") + ", " + suffixAuxiliary + " or " + suffixNoML + ", or of a sparse net v<value units>, p<policy units> or " + suffixNoML
 }
 
 // parseSize reads "64x6" or "b6c64".
@@ -144,6 +148,9 @@ func (a *Arch) applySuffix(p string) bool {
 		return true
 	case suffixNoML:
 		a.Heads = slices.DeleteFunc(a.Heads, func(h Head) bool { return h.Output == MovesLeft })
+		return true
+	case suffixAuxiliary:
+		*a = a.WithAuxiliary()
 		return true
 	}
 	if ratio, ok := parseCount(strings.TrimPrefix(p, suffixSE)); ok && strings.HasPrefix(p, suffixSE) {

@@ -48,9 +48,9 @@ func (f *Folded) All() []Layers { return slices.Concat(f.Blocks, f.Heads) }
 // Fold folds batch norm into the convolutions before it: with s =
 // gamma/sqrt(var+1e-5), weights*s and beta - mean*s, in float64. n must be valid
 // (Net.Validate) and no sparse net, whose parameters are used as they are. Pooled heads
-// become flattened ones (Flatten), also in the result's Arch.
+// become flattened ones (Flatten), and an auxiliary head goes, also in the result's Arch.
 func Fold(n *Net) *Folded {
-	n = Flatten(n)
+	n = Flatten(n.Playing())
 	f := &Folded{Arch: n.Arch}
 	for i, b := range n.Arch.Blocks {
 		var l Layers

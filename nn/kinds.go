@@ -133,7 +133,7 @@ var headKinds = map[string]*headKind{PolicyConvolutional: {
 		}
 	},
 }, HeadFlattened: {
-	usual: true, takes: planes, outputs: []string{Value, MovesLeft}, forms: []string{ValueWDL, ValueScalar},
+	usual: true, takes: planes, outputs: []string{Value, MovesLeft, Auxiliary}, forms: []string{ValueWDL, ValueScalar},
 	sizes:  scalarSizes,
 	layers: func(l *layers, a Arch, h Head) { l.scalarHead(a, h, h.Channels*encoding.NumSquares) },
 }, HeadPooled: {
@@ -141,7 +141,7 @@ var headKinds = map[string]*headKind{PolicyConvolutional: {
 	sizes:  scalarSizes,
 	layers: func(l *layers, a Arch, h Head) { l.scalarHead(a, h, h.Channels) },
 }, HeadDense: {
-	usual: true, takes: vector, outputs: []string{Value}, forms: []string{ValueWDL},
+	usual: true, takes: vector, outputs: []string{Value, Auxiliary}, forms: []string{ValueWDL},
 	sizes: []size[Head]{{name: "hidden", of: hidden, lo: 1, hi: 512, suffix: "v", usual: usualValueUnits}},
 	layers: func(l *layers, a Arch, h Head) {
 		l.dense(h.Output+".fc1", a.Width(), h.Hidden)
@@ -228,15 +228,17 @@ func (a Arch) Validate() error {
 
 // validateHeads checks the heads over data, the last block's output.
 func (a Arch) validateHeads(c *checker, data string) {
-	order := []string{Policy, Value, MovesLeft}
+	order, at := []string{Policy, Value, MovesLeft, Auxiliary}, 0
 	for i, h := range a.Heads {
-		if i >= len(order) || h.Output != order[i] {
-			c.bad("head %d is for %q, want %q in this order, the last may be absent", i, h.Output, order)
+		k := slices.Index(order[at:], h.Output)
+		if k < 0 || i < 2 && k > 0 {
+			c.bad("head %d is for %q, want %q in this order, the last two may be absent", i, h.Output, order)
 			return
 		}
+		at += k + 1
 	}
 	if len(a.Heads) < 2 {
-		c.bad("%d heads, want %q, the last may be absent", len(a.Heads), order)
+		c.bad("%d heads, want %q, the last two may be absent", len(a.Heads), order)
 		return
 	}
 	for _, h := range a.Heads {

@@ -8,11 +8,18 @@ import (
 // Replayer rebuilds positions of games as training rows. It keeps its scratch
 // between calls; the zero value is ready. One goroutine at a time.
 type Replayer struct {
-	// ShortTerm is the theta of TargetST, [0,1]; 0 leaves that target unknown.
-	ShortTerm float64
+	Extra
 
 	w   walker
 	one [1]int
+}
+
+// Extra says which targets rows have besides those that the game spells out.
+type Extra struct {
+	// ShortTerm is the theta of TargetST, [0,1]; 0 leaves that target unknown.
+	ShortTerm float64
+	// Ahead gives rows what came after them in the game (encoding.Ahead).
+	Ahead bool
 }
 
 // AppendRow appends the position before g's move number ply (from 0) to b: the
@@ -80,6 +87,9 @@ func (r *Replayer) appendCurrent(b *encoding.TrainBatch, g *Game, ply int) error
 	p.fillTargets(b, i, g.targetAt(ply))
 	if r.ShortTerm > 0 {
 		b.Targets[i][encoding.TargetST] = g.shortTerm(ply, r.ShortTerm)
+	}
+	if r.Ahead {
+		b.Ahead[i] = g.ahead(*r.w.history.Board(), ply)
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func TestShortTermTarget(t *testing.T) {
 	}
 	g.Plies[1].Root = encoding.UnknownQDM
 	b := encoding.NewTrainBatch(4)
-	r := Replayer{ShortTerm: 0.75}
+	r := Replayer{Extra: Extra{ShortTerm: 0.75}}
 	want := []encoding.QDM{
 		{Q: 0.25*0.4 - 0.75*0.8625, D: 0.025 + 0.75*0.04375},
 		{Q: 0.8625, D: 0.04375},

@@ -181,7 +181,7 @@ func TestShortTermOfRescored(t *testing.T) {
 	g.End = EndMaxPlies
 	g.SetResult(1, encoding.QDM{Q: -1, M: 30})
 	b := encoding.NewTrainBatch(2)
-	r := Replayer{ShortTerm: 0.5}
+	r := Replayer{Extra: Extra{ShortTerm: 0.5}}
 	if err := r.AppendRows(b, g, []int{0, 1}); err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,7 @@ type Source struct {
 	state    []byte // of the sampler after them; empty = it begins
 	owner    string // name of the sampler whose state that is
 
-	// ShortTerm gives rows a short-term value target (record.Replayer.ShortTerm).
-	ShortTerm float64
+	record.Extra // that rows have
 
 	// Symmetries makes every row appear under one of the board's symmetries that keep
 	// it true, drawn evenly: files flipped where nobody may castle, all eight where
@@ -76,11 +75,11 @@ func (s *Source) Next(ctx context.Context, b *encoding.TrainBatch) error {
 	if len(refs) != n {
 		return fmt.Errorf("sampler %s returned %d rows, %d were asked for", s.sampler.Name(), len(refs), n)
 	}
-	s.replayer.ShortTerm = s.ShortTerm
+	s.replayer.Extra = s.Extra
 	add := s.spellRow
 	if view.NumRows() <= s.Keep {
 		add = s.nameRow
-		b.Kept.Of = &viewRows{view, s.ShortTerm}
+		b.Kept.Of = &viewRows{view, s.Extra}
 	}
 	for k, ref := range refs {
 		i, err := checkRef(view, ref)
@@ -197,7 +196,7 @@ func (s *Source) Foreign() string { return s.foreign }
 // refuses that state, begins a state of its own, and began says why.
 func (s *Source) With(ctx context.Context, sampler stage.Sampler, position []byte) (next *Source, began string, err error) {
 	next = NewSource(s.window, sampler, s.seed, s.stream)
-	next.ShortTerm, next.Symmetries, next.Keep = s.ShortTerm, s.Symmetries, s.Keep
+	next.Extra, next.Symmetries, next.Keep = s.Extra, s.Symmetries, s.Keep
 	section := next.Section()
 	if err := section.Load(bytes.NewReader(position), section.Version); err != nil {
 		return nil, "", err

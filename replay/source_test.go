@@ -349,7 +349,7 @@ func TestPass(t *testing.T) {
 	w := testWindow(7, 10)
 	total := w.Rows()
 	for _, limit := range []int{0, total, total + 5, total/2 + 1, 1} {
-		p := NewPass(w, limit, 0)
+		p := NewPass(w, limit, record.Extra{})
 		want := total
 		if limit > 0 {
 			want = min(limit, total)
@@ -380,7 +380,7 @@ func TestPass(t *testing.T) {
 			t.Errorf("%d different rows of %d", len(seen), rows)
 		}
 	}
-	if err := NewPass(NewWindow(1), 0, 0).Next(context.Background(), encoding.NewTrainBatch(1)); err != io.EOF {
+	if err := NewPass(NewWindow(1), 0, record.Extra{}).Next(context.Background(), encoding.NewTrainBatch(1)); err != io.EOF {
 		t.Errorf("empty window: %v", err)
 	}
 }

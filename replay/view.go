@@ -57,8 +57,8 @@ func (v *View) GameRecord(i int) *record.Game { return v.entries[i].Game }
 // viewRows reads the rows of a view by number; it is the encoding.RowReader of named
 // rows. Numbers stay those of the window: the same row has the same in each view.
 type viewRows struct {
-	view      *View
-	shortTerm float64 // as Source.ShortTerm
+	view  *View
+	extra record.Extra // as Source.Extra
 }
 
 // replayers are lent to a call of ReadRows.
@@ -83,7 +83,7 @@ func (v *viewRows) ReadRows(b *encoding.TrainBatch, from uint64) (next uint64, e
 	}
 	r := replayers.Get().(*record.Replayer)
 	defer replayers.Put(r)
-	r.ShortTerm = v.shortTerm
+	r.Extra = v.extra
 	if err := r.AppendRows(b, e.Game, plies); err != nil {
 		return from, fmt.Errorf("rows of game %x: %w", e.Game.ID, err)
 	}
@@ -100,15 +100,14 @@ type Pass struct {
 }
 
 // NewPass returns a pass over w as it is now. Of more than maxRows rows it
-// takes maxRows that lie evenly spread; maxRows <= 0 means all. shortTerm is
-// record.Replayer.ShortTerm.
-func NewPass(w *Window, maxRows int, shortTerm float64) *Pass {
+// takes maxRows that lie evenly spread; maxRows <= 0 means all.
+func NewPass(w *Window, maxRows int, extra record.Extra) *Pass {
 	view := w.View()
 	total := view.NumRows()
 	if maxRows > 0 {
 		total = min(total, maxRows)
 	}
-	return &Pass{view: view, total: total, replayer: record.Replayer{ShortTerm: shortTerm}}
+	return &Pass{view: view, total: total, replayer: record.Replayer{Extra: extra}}
 }
 
 // Next fills b, which comes empty, with the next len(b.Masks) rows or what is

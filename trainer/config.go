@@ -144,7 +144,8 @@ func (c *Config) validateOptimizer() error {
 }
 
 func (c *Config) validateLosses() error {
-	seen, learns, policies := map[string]bool{}, false, 0
+	seen, learns := map[string]bool{}, false
+	policies := map[LossKind]int{}
 	for i := range c.Losses {
 		l := &c.Losses[i]
 		field := fmt.Sprintf("losses[%d] (%s)", i, l.Metric)
@@ -156,12 +157,15 @@ func (c *Config) validateLosses() error {
 		}
 		seen[l.Metric] = true
 		if l.Head == HeadPolicy {
-			policies++
+			policies[l.Kind]++
 		}
-		if policies > 1 {
-			return configError(field, "want one policy loss at most")
+		if policies[l.Kind] > 1 {
+			return configError(field, "want one policy loss of this kind at most")
 		}
 		learns = learns || (l.Head != HeadWeights && l.Weight > 0)
+	}
+	if policies[SoftCross] > policies[CrossEntropy] {
+		return configError("losses", "a policy loss of kind soft_cross_entropy wants one of kind cross_entropy beside it")
 	}
 	if !learns {
 		return configError("losses", "nothing to learn: no head has a loss with a weight above 0")
@@ -202,6 +206,9 @@ func (c *Config) checkNet(a nn.Arch) error {
 		field := fmt.Sprintf("losses[%d] (%s)", i, l.Metric)
 		if l.Head == HeadMovesLeft && a.Head(nn.MovesLeft) == nil {
 			return configError(field, "the net %s has no moves-left head", a)
+		}
+		if l.Auxiliary() && a.Head(nn.Auxiliary) == nil {
+			return configError(field, "the net %s has no auxiliary head: leave the loss away, or begin a run with it", a)
 		}
 		if want := valueKind(a); l.Head == HeadValue && l.Kind != want {
 			return configError(field, "the net %s has value head %q: want kind %q, not %q", a, a.ValueForm(), want, l.Kind)

@@ -40,9 +40,15 @@ func TestConfigValidate(t *testing.T) {
 		"weight":           func(c *Config) { c.Losses[0].Weight = math.Inf(1) },
 		"twice":            func(c *Config) { c.Losses[1].Metric = c.Losses[0].Metric },
 		"metric":           func(c *Config) { c.Losses[1].Metric = "" },
-		"one policy loss":  func(c *Config) { c.Losses = append(c.Losses, Loss{Head: HeadPolicy, Kind: CrossEntropy, Metric: "p2"}) },
-		"q_ratio":          func(c *Config) { c.Losses[1].Mix = &Mix{QRatio: 2} },
-		"target":           func(c *Config) { c.Losses[1].Target = encoding.NumTargets },
+		"temperature": func(c *Config) {
+			c.Losses = append(c.Losses, Loss{Head: HeadPolicy, Kind: SoftCross, Metric: "p2", Temperature: 1})
+		},
+		"beside it": func(c *Config) {
+			c.Losses[0] = Loss{Head: HeadPolicy, Kind: SoftCross, Metric: "p", Temperature: 4}
+		},
+		"one policy loss": func(c *Config) { c.Losses = append(c.Losses, Loss{Head: HeadPolicy, Kind: CrossEntropy, Metric: "p2"}) },
+		"q_ratio":         func(c *Config) { c.Losses[1].Mix = &Mix{QRatio: 2} },
+		"target":          func(c *Config) { c.Losses[1].Target = encoding.NumTargets },
 	} {
 		c := DefaultConfig()
 		c.Losses = slices.Clone(c.Losses)
@@ -68,6 +74,11 @@ func TestLossesFitNet(t *testing.T) {
 	}
 	if _, err := New(nn.Init(arch, 1), many); !errors.Is(err, ErrConfig) {
 		t.Errorf("%d losses: %v", len(many.Losses), err)
+	}
+	aux := cfg
+	aux.Losses = append(slices.Clip(aux.Losses), Loss{Head: HeadReply, Kind: CrossEntropy, Weight: 1, Metric: "reply"})
+	if _, err := New(nn.Init(arch, 1), aux); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "no auxiliary head") {
+		t.Errorf("a loss of the auxiliary head: %v", err)
 	}
 	tr := newTestTrainer(t, nn.Init(arch, 1), cfg)
 	if len(tr.cfg.Losses) != 3 || tr.cfg.Losses[1].Kind != MSE {

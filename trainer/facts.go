@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"math"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn/device"
@@ -48,7 +49,7 @@ func (l *link) factsOf(b *encoding.TrainBatch, row int) rowFacts {
 			continue
 		}
 		f.known |= 1 << k
-		if loss.Head == HeadPolicy {
+		if loss.isPolicy() {
 			f.entropy = entropy(b.PolicyOf(row))
 		}
 	}
@@ -72,7 +73,7 @@ func (l *link) collect(f *batchFacts, s *sums) float64 {
 				m, w := l.rows.Terms[k][row], float64(f.weights[row])
 				loss.add(m.Loss, w)
 				hit.add(m.Hit, w)
-				if c.Head == HeadPolicy {
+				if c.isPolicy() {
 					own.add(l.rows.Entropy[row], w)
 					target.add(known.entropy, w)
 					legal.add(math.Log(float64(known.legal)), w)
@@ -89,9 +90,17 @@ func (l *link) collect(f *batchFacts, s *sums) float64 {
 	return objective / float64(n)
 }
 
+// isPolicy says whether the loss is the one that the policy's measures are of.
+func (l *Loss) isPolicy() bool { return l.Head == HeadPolicy && l.Kind == CrossEntropy }
+
 // known says whether the target of row i is.
 func (l *Loss) known(b *encoding.TrainBatch, i int) bool {
-	if l.Head == HeadPolicy {
+	switch l.Head {
+	case HeadSurvival, HeadMaterial:
+		return b.Ahead[i].Known
+	case HeadReply:
+		return b.Ahead[i].From != b.Ahead[i].To
+	case HeadPolicy:
 		mass := 0.0
 		for _, p := range b.PolicyOf(i) {
 			mass += float64(p)
@@ -113,8 +122,8 @@ func (l *Loss) known(b *encoding.TrainBatch, i int) bool {
 }
 
 // Floors returns the least value that each loss can have on the rows of a batch,
-// in the order of losses: the entropy of the targets (nats) for cross entropies,
-// 0 for the others. Means, weights of rows and unknown targets are as in Measure;
+// in the order of losses: the entropy of the targets (nats) for cross entropies of the
+// policy and the value, 0 for the others. Means, weights of rows and unknown targets are as in Measure;
 // the standard error is not filled in, and of L2 nothing.
 func Floors(losses []Loss, b *encoding.TrainBatch) []Measure {
 	floors := make([]Measure, len(losses))
@@ -137,10 +146,14 @@ func Floors(losses []Loss, b *encoding.TrainBatch) []Measure {
 
 // floor is the least loss of row i, whose target is known.
 func (l *Loss) floor(b *encoding.TrainBatch, i int) float64 {
-	switch l.Kind {
-	case CrossEntropy:
+	switch {
+	case l.isPolicy():
 		return entropy(b.PolicyOf(i))
-	case WDLCrossEntropy:
+	case l.Kind == SoftCross:
+		soft := slices.Clone(b.PolicyOf(i))
+		device.Soften(soft, l.Temperature)
+		return entropy(soft)
+	case l.Kind == WDLCrossEntropy:
 		wdl := device.WDL(l.target(&b.Targets[i]))
 		return entropy(wdl[:])
 	}

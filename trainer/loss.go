@@ -18,6 +18,12 @@ const (
 	HeadValue     Head = "value"
 	HeadMovesLeft Head = "moves_left"
 	HeadWeights   Head = "weights" // L2 only
+
+	// Parts of the auxiliary head, see encoding.Ahead.
+	HeadSurvival  Head = "survival"   // which men are not taken
+	HeadMaterial  Head = "material"   // some plies on
+	HeadReply     Head = "reply"      // the opponent's move
+	HeadShortTerm Head = "short_term" // a value of the near future, and how far it is off
 )
 
 // LossKind names the formula of a loss.
@@ -25,11 +31,13 @@ type LossKind string
 
 // The formulas. Each belongs to one head.
 const (
-	CrossEntropy    LossKind = "cross_entropy"     // policy: -sum t log softmax over the legal moves
-	WDLCrossEntropy LossKind = "wdl_cross_entropy" // value, WDL head: -sum t log softmax over win, draw, loss
-	MSE             LossKind = "mse"               // value, scalar head: (tanh(logit) - q)^2
-	Huber           LossKind = "huber"             // moves left: Huber of plies/20, delta 0.5
-	L2              LossKind = "l2"                // weights: half the sum of squares of all weight tensors
+	CrossEntropy    LossKind = "cross_entropy"        // policy: -sum t log softmax over the legal moves; reply: both of its squares'
+	WDLCrossEntropy LossKind = "wdl_cross_entropy"    // value, WDL head: -sum t log softmax over win, draw, loss
+	MSE             LossKind = "mse"                  // value, scalar head: (tanh(logit) - q)^2; short term: that, and the same of the square's forecast
+	Huber           LossKind = "huber"                // moves left: Huber of plies/20, material of pawns/5, delta 0.5
+	L2              LossKind = "l2"                   // weights: half the sum of squares of all weight tensors
+	SoftCross       LossKind = "soft_cross_entropy"   // policy: cross entropy of both sides to the power of 1/Temperature
+	BinaryCross     LossKind = "binary_cross_entropy" // survival: the mean over the men
 )
 
 // Loss is one term of the objective. The objective's gradient is, over a
@@ -39,12 +47,14 @@ const (
 type Loss struct {
 	Head   Head
 	Kind   LossKind
-	Target encoding.Target // value and moves left: what is learnt
+	Target encoding.Target // value, moves left and short term: what is learnt
 	// Mix, if not nil, learns QRatio*Mix.Other + (1-QRatio)*Target instead. A row
 	// of which one part is not known learns the other part alone.
 	Mix    *Mix
 	Weight float64 // factor in the objective, >= 0
 	Metric string  // its name in StepStats and metrics, unique
+
+	Temperature float64 // of SoftCross, > 1
 }
 
 // Mix blends two targets, as Leela's q_ratio does.
@@ -68,21 +78,27 @@ func DefaultLosses() []Loss {
 
 // kindsOf lists the formulas that a head has.
 var kindsOf = map[Head][]LossKind{
-	HeadPolicy:    {CrossEntropy},
+	HeadPolicy:    {CrossEntropy, SoftCross},
 	HeadValue:     {WDLCrossEntropy, MSE},
 	HeadMovesLeft: {Huber},
 	HeadWeights:   {L2},
+	HeadSurvival:  {BinaryCross},
+	HeadMaterial:  {Huber},
+	HeadReply:     {CrossEntropy},
+	HeadShortTerm: {MSE},
 }
 
 // validate checks one loss apart from the net.
 func (l *Loss) validate(field string) error {
 	switch kinds, ok := kindsOf[l.Head]; {
 	case !ok:
-		return configError(field, "head %q is none of policy, value, moves_left, weights", l.Head)
+		return configError(field, "head %q is none of policy, value, moves_left, weights, survival, material, reply, short_term", l.Head)
 	case !slices.Contains(kinds, l.Kind):
 		return configError(field, "kind %q does not belong to head %q, which has %v", l.Kind, l.Head, kinds)
 	case !(l.Weight >= 0) || math.IsInf(l.Weight, 0):
 		return configError(field, "weight %v is not a finite number >= 0", l.Weight)
+	case l.Kind == SoftCross && !(l.Temperature > 1 && l.Temperature <= 100):
+		return configError(field, "temperature %v is not above 1 and at most 100", l.Temperature)
 	case l.Metric == "":
 		return configError(field, "no metric name")
 	case l.Target >= encoding.NumTargets:
@@ -95,11 +111,20 @@ func (l *Loss) validate(field string) error {
 	return nil
 }
 
-var deviceHeads = map[Head]device.Head{HeadPolicy: device.Policy, HeadValue: device.Value, HeadMovesLeft: device.MovesLeft}
+var deviceHeads = map[Head]device.Head{HeadPolicy: device.Policy, HeadValue: device.Value, HeadMovesLeft: device.MovesLeft,
+	HeadSurvival: device.Survival, HeadMaterial: device.Material, HeadReply: device.Reply, HeadShortTerm: device.ShortTerm}
+
+// Auxiliary says whether the loss is of the auxiliary head.
+func (l *Loss) Auxiliary() bool {
+	return l.Head != HeadWeights && deviceHeads[l.Head].Output() == nn.Auxiliary
+}
 
 // term is a loss in the device's words.
 func (l *Loss) term() device.Term {
 	t := device.Term{Head: deviceHeads[l.Head], Weight: l.Weight, Target: l.Target}
+	if l.Kind == SoftCross {
+		t.Temperature = l.Temperature
+	}
 	if l.Mix != nil {
 		t.Other, t.Ratio = l.Mix.Other, float32(l.Mix.QRatio)
 	}

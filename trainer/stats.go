@@ -76,7 +76,7 @@ func (t *Trainer) report(m *Measures, s *sums) {
 		sum := &s.losses[i]
 		m.Losses = append(m.Losses, Measure{Metric: l.Metric, Mean: sum.mean(), StdErr: sum.stdErr(), N: sum.n})
 		switch {
-		case l.Head == HeadPolicy:
+		case l.isPolicy():
 			m.PolicyAccuracy = s.hits[i].mean()
 		case l.Head == HeadValue && !valueSeen:
 			m.ValueAccuracy, valueSeen = s.hits[i].mean(), true

@@ -128,7 +128,7 @@ func (t *Trainer) checkBatch(b *encoding.TrainBatch) (err error) {
 // checkContents refuses n rows whose slices do not fit together.
 func checkContents(b *encoding.TrainBatch, n int) error {
 	switch {
-	case len(b.Masks) < n || len(b.Scalars) < n || len(b.Targets) < n || len(b.Weight) < n || len(b.LegalStart) < n+1:
+	case len(b.Masks) < n || len(b.Scalars) < n || len(b.Targets) < n || len(b.Ahead) < n || len(b.Weight) < n || len(b.LegalStart) < n+1:
 		return fmt.Errorf("a slice is shorter than its %d rows", n)
 	case b.LegalStart[0] != 0 || int(b.LegalStart[n]) > len(b.Legal) || len(b.Policy) < int(b.LegalStart[n]):
 		return fmt.Errorf("legal moves and policy do not match the rows")

@@ -73,6 +73,7 @@ func (o *shuffleOptions) bind(c *cobra.Command) {
 	f.Uint64Var(&o.Seed, "seed", 1, "the same seed and games give the same files")
 	f.StringVar(&o.split, "split", string(o.Split), "what decides who is for validation: game (its id, as training from games does) or file (MD5 of its base name, as KataGo)")
 	f.Float64Var(&o.Validation, "validation-share", o.Validation, "share of the games, or files, for validation")
+	f.BoolVar(&o.Ahead, "ahead", false, "rows have what auxiliary losses learn: the reply, and what became of the men")
 	f.Float64Var(&o.ShortTerm, "st-theta", o.ShortTerm, "theta of the short-term value target, as training.st_theta; 0 = not made")
 	f.IntVar(&o.Keep, "keep", 0, "finished shuffles that stay, the newest; older ones are deleted, so leave what a trainer still reads; 0 = all stay")
 	f.DurationVar(&o.lockWait, "lock-wait", 0, "wait so long for another shuffler of the run to end; 0 = exit with 2 at once")

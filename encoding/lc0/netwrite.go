@@ -56,6 +56,7 @@ func netFile(net *nn.Net, info *NetInfo, e LayerEncoding) (*netpb.Net, error) {
 	if !e.known() {
 		return nil, fmt.Errorf("%w: %s of weights", ErrUnsupported, e)
 	}
+	net = net.Playing()
 	if err := errors.Join(net.Validate(), net.CheckFinite(), net.Arch.Only("a Leela network file", kinds...)); err != nil {
 		return nil, err
 	}

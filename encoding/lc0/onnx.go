@@ -55,13 +55,15 @@ func WriteONNX(w io.Writer, net *nn.Net, meta map[string]string) error {
 
 // onnxModel returns the ModelProto.
 func onnxModel(net *nn.Net, meta map[string]string) (message, error) {
+	id := net.ID()
+	net = net.Playing()
 	arch, err := json.Marshal(net.Arch)
 	if err != nil {
 		return nil, err
 	}
 	all := map[string]string{}
 	maps.Copy(all, meta)
-	all[nn.MetaArch], all[nn.MetaNetID] = string(arch), net.ID()
+	all[nn.MetaArch], all[nn.MetaNetID] = string(arch), id
 
 	b := &onnxBuilder{onnxGraph: onnxGraph{seen: map[string]bool{}}, arch: net.Arch}
 	b.net(nn.Fold(net))

@@ -163,7 +163,7 @@ func TestV7(t *testing.T) {
 	if err != nil || len(raw) != 4*8396 {
 		t.Fatalf("%d bytes, %v", len(raw), err)
 	}
-	batch, replayer := encoding.NewTrainBatch(4), record.Replayer{ShortTerm: .75}
+	batch, replayer := encoding.NewTrainBatch(4), record.Replayer{Extra: record.Extra{ShortTerm: .75}}
 	le := binary.LittleEndian
 	for i := range 4 {
 		if err := replayer.AppendRow(batch, g, i); err != nil {

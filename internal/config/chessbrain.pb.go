@@ -903,6 +903,15 @@ const (
 	Loss_MOVES_LEFT Loss_Head = 2
 	// The weights themselves.
 	Loss_WEIGHTS Loss_Head = 3
+	// Auxiliary: which men are not taken within eight plies. A net whose training has such a loss, or one of the following, has
+	// a head for them that play does not use. Only games have these targets, and only CPUs train them.
+	Loss_SURVIVAL Loss_Head = 4
+	// Auxiliary: the material eight plies on.
+	Loss_MATERIAL Loss_Head = 5
+	// Auxiliary: the squares of the opponent's reply.
+	Loss_REPLY Loss_Head = 6
+	// Auxiliary: another value, as of the near future, and the size of its error.
+	Loss_SHORT_TERM Loss_Head = 7
 )
 
 // Enum value maps for Loss_Head.
@@ -912,12 +921,20 @@ var (
 		1: "VALUE",
 		2: "MOVES_LEFT",
 		3: "WEIGHTS",
+		4: "SURVIVAL",
+		5: "MATERIAL",
+		6: "REPLY",
+		7: "SHORT_TERM",
 	}
 	Loss_Head_value = map[string]int32{
 		"POLICY":     0,
 		"VALUE":      1,
 		"MOVES_LEFT": 2,
 		"WEIGHTS":    3,
+		"SURVIVAL":   4,
+		"MATERIAL":   5,
+		"REPLY":      6,
+		"SHORT_TERM": 7,
 	}
 )
 
@@ -961,16 +978,20 @@ func (Loss_Head) EnumDescriptor() ([]byte, []int) {
 type Loss_Kind int32
 
 const (
-	// POLICY: over the legal moves, against the visit counts.
+	// POLICY: over the legal moves, against the visit counts. REPLY: of both squares.
 	Loss_CROSS_ENTROPY Loss_Kind = 0
 	// VALUE, WDL head.
 	Loss_WDL_CROSS_ENTROPY Loss_Kind = 1
-	// VALUE, scalar head.
+	// VALUE, scalar head. SHORT_TERM.
 	Loss_MSE Loss_Kind = 2
-	// MOVES_LEFT: of plies / 20, delta 0.5.
+	// MOVES_LEFT: of plies / 20, MATERIAL: of pawns / 5, delta 0.5.
 	Loss_HUBER Loss_Kind = 3
 	// WEIGHTS: half the sum of squares of all weight tensors.
 	Loss_L2 Loss_Kind = 4
+	// POLICY, beside CROSS_ENTROPY: both sides to the power of 1 / temperature, so that unlikely moves count more.
+	Loss_SOFT_CROSS_ENTROPY Loss_Kind = 5
+	// SURVIVAL: the mean over the men.
+	Loss_BINARY_CROSS_ENTROPY Loss_Kind = 6
 )
 
 // Enum value maps for Loss_Kind.
@@ -981,13 +1002,17 @@ var (
 		2: "MSE",
 		3: "HUBER",
 		4: "L2",
+		5: "SOFT_CROSS_ENTROPY",
+		6: "BINARY_CROSS_ENTROPY",
 	}
 	Loss_Kind_value = map[string]int32{
-		"CROSS_ENTROPY":     0,
-		"WDL_CROSS_ENTROPY": 1,
-		"MSE":               2,
-		"HUBER":             3,
-		"L2":                4,
+		"CROSS_ENTROPY":        0,
+		"WDL_CROSS_ENTROPY":    1,
+		"MSE":                  2,
+		"HUBER":                3,
+		"L2":                   4,
+		"SOFT_CROSS_ENTROPY":   5,
+		"BINARY_CROSS_ENTROPY": 6,
 	}
 )
 
@@ -6025,11 +6050,11 @@ func (x *Warmup) GetKatago() bool {
 
 type Loss struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Which output: POLICY, VALUE, MOVES_LEFT or WEIGHTS.
+	// Which output: POLICY, VALUE, MOVES_LEFT or WEIGHTS, or the auxiliary SURVIVAL, MATERIAL, REPLY or SHORT_TERM.
 	Head *Loss_Head `protobuf:"varint,1,opt,name=head,enum=chessbrain.config.v1.Loss_Head" json:"head,omitempty"`
-	// Formula: CROSS_ENTROPY, WDL_CROSS_ENTROPY, MSE, HUBER or L2.
+	// Formula: CROSS_ENTROPY, WDL_CROSS_ENTROPY, MSE, HUBER, L2, SOFT_CROSS_ENTROPY or BINARY_CROSS_ENTROPY.
 	Kind *Loss_Kind `protobuf:"varint,2,opt,name=kind,enum=chessbrain.config.v1.Loss_Kind" json:"kind,omitempty"`
-	// VALUE and MOVES_LEFT: what is learnt: RESULT, ROOT, BEST, PLAYED, ORIG or ST. Unknown targets are masked.
+	// VALUE, MOVES_LEFT and SHORT_TERM: what is learnt: RESULT, ROOT, BEST, PLAYED, ORIG or ST. Unknown targets are masked.
 	Target *Loss_Target `protobuf:"varint,3,opt,name=target,enum=chessbrain.config.v1.Loss_Target,def=0" json:"target,omitempty"`
 	// Share of mix_target in a blend with target. Where a row knows one of the two only, it learns that one.
 	QRatio *float64 `protobuf:"fixed64,4,opt,name=q_ratio,json=qRatio,def=0" json:"q_ratio,omitempty"`
@@ -6038,17 +6063,20 @@ type Loss struct {
 	// Factor in the objective.
 	Weight *float64 `protobuf:"fixed64,6,opt,name=weight,def=1" json:"weight,omitempty"`
 	// Name in the metrics, unique.
-	Metric        *string `protobuf:"bytes,7,opt,name=metric" json:"metric,omitempty"`
+	Metric *string `protobuf:"bytes,7,opt,name=metric" json:"metric,omitempty"`
+	// Of SOFT_CROSS_ENTROPY.
+	Temperature   *float64 `protobuf:"fixed64,8,opt,name=temperature,def=4" json:"temperature,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 // Default values for Loss fields.
 const (
-	Default_Loss_Target    = Loss_RESULT
-	Default_Loss_QRatio    = float64(0)
-	Default_Loss_MixTarget = Loss_ROOT
-	Default_Loss_Weight    = float64(1)
+	Default_Loss_Target      = Loss_RESULT
+	Default_Loss_QRatio      = float64(0)
+	Default_Loss_MixTarget   = Loss_ROOT
+	Default_Loss_Weight      = float64(1)
+	Default_Loss_Temperature = float64(4)
 )
 
 func (x *Loss) Reset() {
@@ -6128,6 +6156,13 @@ func (x *Loss) GetMetric() string {
 		return *x.Metric
 	}
 	return ""
+}
+
+func (x *Loss) GetTemperature() float64 {
+	if x != nil && x.Temperature != nil {
+		return *x.Temperature
+	}
+	return Default_Loss_Temperature
 }
 
 type SWA struct {
@@ -7609,7 +7644,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x06Warmup\x129\n" +
 	"\x05steps\x18\x01 \x01(\x03:\x010B \x8a\xb5\x18\b[0,1e15]\x92\xb5\x18\x10\n" +
 	"\fwarmup-steps\x18\tR\x05steps\x12\x1d\n" +
-	"\x06katago\x18\x02 \x01(\b:\x05falseR\x06katago\"\xb4\x04\n" +
+	"\x06katago\x18\x02 \x01(\b:\x05falseR\x06katago\"\xcf\x05\n" +
 	"\x04Loss\x123\n" +
 	"\x04head\x18\x01 \x01(\x0e2\x1f.chessbrain.config.v1.Loss.HeadR\x04head\x123\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1f.chessbrain.config.v1.Loss.KindR\x04kind\x12A\n" +
@@ -7618,20 +7653,28 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\n" +
 	"mix_target\x18\x05 \x01(\x0e2!.chessbrain.config.v1.Loss.Target:\x04ROOTR\tmixTarget\x12&\n" +
 	"\x06weight\x18\x06 \x01(\x01:\x011B\v\x8a\xb5\x18\a[0,1e6]R\x06weight\x12\x16\n" +
-	"\x06metric\x18\a \x01(\tR\x06metric\":\n" +
+	"\x06metric\x18\a \x01(\tR\x06metric\x120\n" +
+	"\vtemperature\x18\b \x01(\x01:\x014B\v\x8a\xb5\x18\a(1,100]R\vtemperature\"q\n" +
 	"\x04Head\x12\n" +
 	"\n" +
 	"\x06POLICY\x10\x00\x12\t\n" +
 	"\x05VALUE\x10\x01\x12\x0e\n" +
 	"\n" +
 	"MOVES_LEFT\x10\x02\x12\v\n" +
-	"\aWEIGHTS\x10\x03\"L\n" +
+	"\aWEIGHTS\x10\x03\x12\f\n" +
+	"\bSURVIVAL\x10\x04\x12\f\n" +
+	"\bMATERIAL\x10\x05\x12\t\n" +
+	"\x05REPLY\x10\x06\x12\x0e\n" +
+	"\n" +
+	"SHORT_TERM\x10\a\"~\n" +
 	"\x04Kind\x12\x11\n" +
 	"\rCROSS_ENTROPY\x10\x00\x12\x15\n" +
 	"\x11WDL_CROSS_ENTROPY\x10\x01\x12\a\n" +
 	"\x03MSE\x10\x02\x12\t\n" +
 	"\x05HUBER\x10\x03\x12\x06\n" +
-	"\x02L2\x10\x04\"F\n" +
+	"\x02L2\x10\x04\x12\x16\n" +
+	"\x12SOFT_CROSS_ENTROPY\x10\x05\x12\x18\n" +
+	"\x14BINARY_CROSS_ENTROPY\x10\x06\"F\n" +
 	"\x06Target\x12\n" +
 	"\n" +
 	"\x06RESULT\x10\x00\x12\b\n" +

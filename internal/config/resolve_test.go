@@ -158,6 +158,8 @@ func TestRefusedValues(t *testing.T) {
 		{file: "mcts { noise_epsilon: 1.5 }", want: "run.textproto:1:8: mcts.noise_epsilon = 1.5: out of range; allowed is from 0 up to 1"},
 		{file: "training {\n losses { head: POLICY kind: CROSS_ENTROPY metric: 'a' }\n losses { head: VALUE kind: MSE metric: 'b' weight: -1 } }", want: "run.textproto:3:45: training.losses[1].weight = -1: out of range"},
 		{file: "training { losses { head: POLICY kind: MSE metric: 'a' } }", want: "run.textproto:1:34: training.losses[0].kind = MSE: does not belong to head POLICY"},
+		{file: "training { losses { head: SURVIVAL kind: HUBER metric: 'a' } }", want: "training.losses[0].kind = HUBER: does not belong to head SURVIVAL"},
+		{file: "training { losses { head: POLICY kind: SOFT_CROSS_ENTROPY metric: 'a' temperature: 1 } }", want: "training.losses[0].temperature = 1: out of range"},
 		{file: "training { losses { head: WEIGHTS kind: L2 metric: 'a' } }", want: "run.textproto:1:12: training.losses: nothing to learn"},
 		{file: "training { lr_rule { starting_step: 5 lr: 1 } }", want: "run.textproto:1:12: training.lr_rule: no rule holds at step 0"},
 		{file: "training { lr_rule { lr: 1 lr: 2 lr: 3 duration_steps: 4 } }", want: "run.textproto:1:22: training.lr_rule[0].lr: 3 learning rates for 1 segments"},

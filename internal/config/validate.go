@@ -188,10 +188,14 @@ func validateStages(c *Config, complain complainFunc) {
 
 // kindsOf lists the loss formulas that each head has.
 var kindsOf = map[Loss_Head][]Loss_Kind{
-	Loss_POLICY:     {Loss_CROSS_ENTROPY},
+	Loss_POLICY:     {Loss_CROSS_ENTROPY, Loss_SOFT_CROSS_ENTROPY},
 	Loss_VALUE:      {Loss_WDL_CROSS_ENTROPY, Loss_MSE},
 	Loss_MOVES_LEFT: {Loss_HUBER},
 	Loss_WEIGHTS:    {Loss_L2},
+	Loss_SURVIVAL:   {Loss_BINARY_CROSS_ENTROPY},
+	Loss_MATERIAL:   {Loss_HUBER},
+	Loss_REPLY:      {Loss_CROSS_ENTROPY},
+	Loss_SHORT_TERM: {Loss_MSE},
 }
 
 // validateTraining checks losses, learning-rate rules and warm-up.

@@ -49,7 +49,7 @@ func toleranceOf(p kernel.Precision) float64 {
 }
 
 func TestAgainstReference(t *testing.T) {
-	nets := []string{"16x2", "32x2-se", "16x2-plain", "5x2-se", "19x1-se2", "16x2-mish", "16x1-mish-plain", "16x2-classical", "16x2-scalar", "16x1-noml", "16x1-pooled", "6x1-scalar-pooled", "130x1", "sparse64", "sparse192-v16-p128-noml"}
+	nets := []string{"16x2", "32x2-se", "16x2-plain", "5x2-se", "19x1-se2", "16x2-mish", "16x1-mish-plain", "16x2-classical", "16x2-scalar", "16x1-noml", "16x1-pooled", "16x1-aux", "6x1-scalar-pooled", "130x1", "sparse64", "sparse192-v16-p128-noml", "sparse64-aux"}
 	for _, name := range nets {
 		t.Run(name, func(t *testing.T) {
 			n := testNet(t, name, 3)

@@ -257,6 +257,14 @@ func TestNewNetRefuses(t *testing.T) {
 			t.Errorf("a sparse net: %v", err)
 		}
 	}
+	for name, cfg := range map[string]device.Config{
+		"an auxiliary head":  {Arch: nn.DefaultArch().WithAuxiliary(), Capacity: 1, Optimizer: "sgd"},
+		"a soft policy loss": {Arch: nn.DefaultArch(), Capacity: 1, Optimizer: "sgd", Terms: []device.Term{{Temperature: 4}}},
+	} {
+		if _, err := d.NewTrainer(cfg); !errors.Is(err, nn.ErrArch) || !strings.Contains(err.Error(), "train with --device cpu") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 	attention := nn.DefaultArch()
 	attention.Blocks[1].Kind = "attention"
 	_, err = d.NewTrainer(device.Config{Arch: attention, Capacity: 1, Optimizer: "sgd"})

@@ -24,7 +24,7 @@ var precisionNames = map[device.Precision]string{device.FP32: "fp32", device.BF1
 func TestNetsAgainstReference(t *testing.T) {
 	seed := freshSeed(t)
 	nets := map[device.Precision][]string{
-		device.FP16: {"16x1", "24x1-se2", "32x2", "48x1-mish", "64x1-plain", "32x1-classical", "96x1-scalar-noml", "16x1-pooled"},
+		device.FP16: {"16x1", "24x1-se2", "16x1-aux", "32x2", "48x1-mish", "64x1-plain", "32x1-classical", "96x1-scalar-noml", "16x1-pooled"},
 		device.BF16: {"16x2-mish-scalar", "48x1", "32x1-plain-noml", "24x1-classical-noml", "256x1"},
 		device.FP32: {"16x1", "24x1-mish", "16x1-plain-noml", "16x1-classical-scalar", "16x1-pooled-scalar"},
 	}

@@ -32,19 +32,31 @@ const (
 	Policy Head = iota
 	Value
 	MovesLeft
+	Survival // this one and the following: parts of the auxiliary head
+	Material
+	Reply
+	ShortTerm
 )
 
-// Output is the head's name in nn.Arch.
-func (h Head) Output() string { return [...]string{nn.Policy, nn.Value, nn.MovesLeft}[h] }
+// Output is the name in nn.Arch of the head that it is or belongs to.
+func (h Head) Output() string {
+	if h >= Survival {
+		return nn.Auxiliary
+	}
+	return [...]string{nn.Policy, nn.Value, nn.MovesLeft}[h]
+}
 
 // Term is one loss of a head: the formulas follow from the head and the net (as
-// trainer.Loss). The policy's has no target fields.
+// trainer.Loss). Target, Other and Ratio are Value's, MovesLeft's and ShortTerm's.
 type Term struct {
 	Head   Head
 	Weight float64 // factor in the objective
-	Target encoding.Target
-	Other  encoding.Target // blended in with share Ratio; a row that knows one of the two only learns that one
-	Ratio  float32         // [0,1]; 0 = Target alone, 1 = Other alone
+	// Temperature, of the policy, if not 0: both the target and the net's policy are taken
+	// to the power of 1/Temperature and normalised.
+	Temperature float64
+	Target      encoding.Target
+	Other       encoding.Target // blended in with share Ratio; a row that knows one of the two only learns that one
+	Ratio       float32         // [0,1]; 0 = Target alone, 1 = Other alone
 }
 
 // Config is what a Trainer needs to know before the first step.

@@ -1,6 +1,8 @@
 package device
 
 import (
+	"math"
+
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 )
@@ -39,10 +41,27 @@ func (t *Term) knows(v encoding.QDM, value string) bool {
 	switch {
 	case t.Head == MovesLeft:
 		return v.M == v.M
-	case value == nn.ValueScalar:
+	case value == nn.ValueScalar || t.Head == ShortTerm:
 		return v.Q == v.Q
 	}
 	return v.Q == v.Q && v.D == v.D
+}
+
+// Soften takes probabilities, or numbers in their proportions, to the power of 1/temperature
+// and normalises them. Where all are 0 they stay so.
+func Soften(p []float32, temperature float64) {
+	sum := 0.0
+	for j, v := range p {
+		if v > 0 {
+			x := math.Pow(float64(v), 1/temperature)
+			p[j], sum = float32(x), sum+x
+		}
+	}
+	for j := range p {
+		if sum > 0 {
+			p[j] /= float32(sum)
+		}
+	}
 }
 
 // WDL returns the win, draw and loss probabilities of a target, cut to [0,1] and

@@ -93,7 +93,7 @@ func rowsOf(t testing.TB, g *record.Game, shortTerm float64) (b *encoding.TrainB
 		}
 	}
 	b = encoding.NewTrainBatch(len(plies))
-	r := record.Replayer{ShortTerm: shortTerm}
+	r := record.Replayer{Extra: record.Extra{ShortTerm: shortTerm}}
 	if err := r.AppendRows(b, g, plies); err != nil {
 		t.Fatal(err)
 	}

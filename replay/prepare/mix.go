@@ -133,6 +133,9 @@ func sameSplit(m, have *shuffle.Manifest, dir string, sources int) error {
 		return fmt.Errorf("%s holds out %g of the games, with st-theta %g, the first shuffle %g and %g: shuffle it again with the same numbers",
 			dir, have.Validation, have.ShortTerm, m.Validation, m.ShortTerm)
 	}
+	if have.Ahead != m.Ahead {
+		return fmt.Errorf("%s and the first shuffle are not both made with --ahead: shuffle the other one again", dir)
+	}
 	return nil
 }
 

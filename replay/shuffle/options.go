@@ -45,7 +45,8 @@ type Settings struct {
 	Seed        uint64        `json:"seed"`
 	Split       SplitBy       `json:"split"`
 	Validation  float64       `json:"validation_share"`
-	ShortTerm   float64       `json:"st_theta"` // of the target ST (record.Replayer.ShortTerm); 0 = not made
+	ShortTerm   float64       `json:"st_theta"`        // of the target ST (record.Extra); 0 = not made
+	Ahead       bool          `json:"ahead,omitempty"` // rows have encoding.Ahead
 }
 
 // DefaultSettings returns KataGo's window and file size, and what the other

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -23,13 +24,16 @@ func DecodeRow(b *encoding.TrainBatch, data []byte) error {
 		d.boards(&b.Masks[i])
 	}
 	b.Scalars[i] = encoding.Scalars{BlackToMove: flags & 1, OurOOO: flags >> 1 & 1, OurOO: flags >> 2 & 1,
-		TheirOOO: flags >> 3 & 1, TheirOO: flags >> 4 & 1, Rule50: rule50}
+		TheirOOO: flags >> 3 & 1, TheirOO: flags >> 4 & 1, Rule50: rule50 &^ rule50Ahead}
 	d.moves(b.LegalOf(i))
 	d.policy(b.PolicyOf(i), flags&flagCounts != 0)
 	d.targets(&b.Targets[i])
 	b.Weight[i] = 1
 	if flags&flagWeight != 0 {
 		b.Weight[i] = d.finite("weight")
+	}
+	if rule50&rule50Ahead != 0 {
+		d.ahead(&b.Ahead[i])
 	}
 	if err := d.End(); err != nil {
 		b.DropLast()
@@ -40,6 +44,18 @@ func DecodeRow(b *encoding.TrainBatch, data []byte) error {
 
 // decoder reads a packed row.
 type decoder struct{ replay.Decoder }
+
+// ahead reads what came later.
+func (d *decoder) ahead(a *encoding.Ahead) {
+	from, to := d.U8(), d.U8()
+	a.From, a.To = chess.Square(from&^fromKnown), chess.Square(to)
+	if a.Known = from&fromKnown != 0; a.Known {
+		a.Material, a.Survive = int8(d.U8()), d.U64()
+	}
+	if a.From >= chess.NoSquare || a.To >= chess.NoSquare {
+		d.Fail("reply from square %d to %d", a.From, a.To)
+	}
+}
 
 // finite reads a number that is finite and not negative.
 func (d *decoder) finite(name string) float32 {

@@ -90,7 +90,7 @@ func (s *spreader) read(_ context.Context, in *Input) (*spreadRows, error) {
 	}
 	out := &spreadRows{}
 	w := rowPacker{s: s, out: out, batch: encoding.NewTrainBatch(0)}
-	w.replayer.ShortTerm = s.p.ShortTerm
+	w.replayer.Extra = record.Extra{ShortTerm: s.p.ShortTerm, Ahead: s.p.Ahead}
 	done := map[string]bool{}
 	for _, id := range in.Skip {
 		done[id] = true

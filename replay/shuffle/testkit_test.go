@@ -129,7 +129,7 @@ func rowStrings(t testing.TB, games []*record.Game, keep func(*record.Game) bool
 // the packed one.
 func rowString(b *encoding.TrainBatch, i int) string {
 	var s []byte
-	for _, v := range []any{b.Masks[i][:], b.Scalars[i], b.LegalOf(i)} {
+	for _, v := range []any{b.Masks[i][:], b.Scalars[i], b.LegalOf(i), b.Ahead[i]} {
 		s, _ = binary.Append(s, binary.BigEndian, v) // never fails
 	}
 	float := func(f float32) {

@@ -199,7 +199,7 @@ func (r *pass) newShuffle(ctx context.Context, in, dir string, set shuffle.Setti
 func (r *pass) shuffleSettings(w setup.Window) shuffle.Settings {
 	set := shuffle.DefaultSettings()
 	set.Window = shuffle.WindowOptions{MinRows: 1, Expand: 1, Exponent: 1, AddToData: 1 << 50}
-	set.Validation, set.ShortTerm, set.Seed = w.HeldOut, w.ShortTerm, r.seed()
+	set.Validation, set.ShortTerm, set.Ahead, set.Seed = w.HeldOut, w.ShortTerm, w.Ahead, r.seed()
 	return set
 }
 

@@ -42,6 +42,8 @@ func CheckConfig(e *config.Effective) error {
 			errs = append(errs, e.Errorf("training.data", "name a PGN file, a .tar of Leela's, or a directory of these, of Leela's chunks or of game files", "%v", err))
 		}
 	}
+	refuse(t.GetSource() == config.Training_LOADER && auxiliary(c), "training.losses",
+		"leave them away, or take source SELFPLAY, DIR or SHUFFLED", "rows of source LOADER have no targets for auxiliary losses")
 	checkPace(t, refuse)
 	x := c.GetExport()
 	if c.GetModel().GetArch().GetSparse() != nil {

@@ -167,7 +167,7 @@ func InitialNet(e *config.Effective, seed uint64) (*nn.Net, error) {
 		}
 		return net, nil
 	}
-	arch, err := ArchOf(e.Config.GetModel().GetArch())
+	arch, err := trainedArch(e.Config)
 	if err != nil {
 		return nil, &config.Error{Field: "model.arch", Reason: err.Error()}
 	}

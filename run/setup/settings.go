@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/arena"
@@ -45,6 +46,21 @@ func ArchOf(m *config.Arch) (nn.Arch, error) {
 		a.Heads = a.Heads[:2]
 	}
 	return a, a.Validate()
+}
+
+// auxiliary says whether a loss of the configuration is of the auxiliary head.
+func auxiliary(c *config.Config) bool {
+	return slices.ContainsFunc(losses(c.GetTraining().GetLosses()), func(l trainer.Loss) bool { return l.Auxiliary() })
+}
+
+// trainedArch is the net that a configuration makes: that of its model.arch, with an
+// auxiliary head where a loss wants one.
+func trainedArch(c *config.Config) (nn.Arch, error) {
+	a, err := ArchOf(c.GetModel().GetArch())
+	if err == nil && auxiliary(c) {
+		a = a.WithAuxiliary()
+	}
+	return a, err
 }
 
 // TrainerConfig returns how a configuration trains a net of the given form. The
@@ -92,6 +108,9 @@ func losses(list []*config.Loss) (all []trainer.Loss) {
 		loss := trainer.Loss{
 			Head: trainer.Head(strings.ToLower(l.GetHead().String())), Kind: trainer.LossKind(strings.ToLower(l.GetKind().String())),
 			Target: encoding.Target(l.GetTarget()), Weight: l.GetWeight(), Metric: l.GetMetric(),
+		}
+		if loss.Kind == trainer.SoftCross {
+			loss.Temperature = l.GetTemperature()
 		}
 		if l.GetQRatio() > 0 {
 			loss.Mix = &trainer.Mix{QRatio: l.GetQRatio(), Other: encoding.Target(l.GetMixTarget())}

@@ -66,7 +66,7 @@ func DrawPositions(ctx context.Context, root string, n int, seed uint64) ([]Posi
 // RowsOf returns the training rows of positions; shortTerm is theta of their short-term
 // targets.
 func RowsOf(drawn []Position, shortTerm float64) (*encoding.TrainBatch, error) {
-	rows, replayer := encoding.NewTrainBatch(len(drawn)), record.Replayer{ShortTerm: shortTerm}
+	rows, replayer := encoding.NewTrainBatch(len(drawn)), record.Replayer{Extra: record.Extra{ShortTerm: shortTerm}}
 	for _, p := range drawn {
 		if err := replayer.AppendRow(rows, p.Game, p.Ply); err != nil {
 			return nil, fmt.Errorf("draw positions: game %x: %w", p.Game.ID, err)

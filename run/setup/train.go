@@ -11,6 +11,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/selfplay"
@@ -63,10 +64,10 @@ func (s Source) HasGames() bool { return s == OwnGames || s == OtherGames }
 
 // Window is the rows that a training draws from.
 type Window struct {
-	Rows       int64
-	HeldOut    float64 // share of the games that are never trained on
-	ShortTerm  float64 // theta of the short-term targets
-	Symmetries bool    // a row is shown in one of its symmetries, drawn anew each time
+	record.Extra // targets that rows have
+	Rows         int64
+	HeldOut      float64 // share of the games that are never trained on
+	Symmetries   bool    // a row is shown in one of its symmetries, drawn anew each time
 }
 
 // Episodes is how a training on games goes on.
@@ -154,7 +155,7 @@ func TrainingOf(e *config.Effective) *Training {
 		e: e, Root: c.GetRunDir(), Name: t.GetTrainingName(), Seed: c.GetSeed(),
 		Source: Source(t.GetSource()), SourceDir: t.GetSourceDir(), Data: t.GetData(), Steps: t.GetSteps(),
 		Batch: int(t.GetBatchSize()), Accumulate: int(t.GetGradAccumSteps()),
-		Window: windowOf(t),
+		Window: windowOf(c),
 		Episodes: Episodes{Number: s.GetEpisodes(), Steps: int(t.GetStepsPerEpisode()), Workers: int(s.GetProducerWorkers()),
 			Cohort: uint64(s.GetCohortSize()), Queue: int(s.GetProducerQueueSize()), MaxFalseRate: s.GetResign().GetMaxFalseRate(),
 			Resign: ResignOf(s.GetResign()), Forms: GameFormsOf(c)},
@@ -173,8 +174,10 @@ func TrainingOf(e *config.Effective) *Training {
 }
 
 // windowOf reads which rows a training draws from.
-func windowOf(t *config.Training) Window {
-	return Window{Rows: t.GetReplaySize(), HeldOut: t.GetValidation().GetShare(), ShortTerm: t.GetStTheta(), Symmetries: t.GetSymmetries()}
+func windowOf(c *config.Config) Window {
+	t := c.GetTraining()
+	return Window{Extra: record.Extra{ShortTerm: t.GetStTheta(), Ahead: auxiliary(c)},
+		Rows: t.GetReplaySize(), HeldOut: t.GetValidation().GetShare(), Symmetries: t.GetSymmetries()}
 }
 
 // ExportOf reads how nets leave a training.

@@ -179,7 +179,7 @@ func (t *Training) checkArch(net *nn.Net, from string) error {
 	if net == nil {
 		return nil
 	}
-	want, err := ArchOf(t.e.Config.GetModel().GetArch())
+	want, err := trainedArch(t.e.Config)
 	if err != nil {
 		return &config.Error{Field: "model.arch", Reason: err.Error()}
 	}

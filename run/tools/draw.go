@@ -38,7 +38,7 @@ func (r *Rows) Draw(ctx context.Context, s *Subject) (trainer.BatchSource, error
 	}
 	r.closers = append(r.closers, stages)
 	src := replay.NewSource(r.window, stages.Sampler, r.training.Seed, streamDraw)
-	src.ShortTerm, src.Symmetries = r.training.Window.ShortTerm, r.training.Window.Symmetries
+	src.Extra, src.Symmetries = r.training.Window.Extra, r.training.Window.Symmetries
 	return src, nil
 }
 
@@ -71,7 +71,7 @@ type epoch struct {
 
 func newEpoch(view *replay.View, t *setup.Training) *epoch {
 	order := rand.New(rand.NewPCG(t.Seed, streamEpoch)).Perm(view.NumRows())
-	return &epoch{view: view, order: order, training: t, replayer: record.Replayer{ShortTerm: t.Window.ShortTerm}}
+	return &epoch{view: view, order: order, training: t, replayer: record.Replayer{Extra: t.Window.Extra}}
 }
 
 // Next fills b with the next len(b.Masks) rows or what is left. A row's weight is

@@ -176,7 +176,7 @@ func (r *Rows) Pass(maxRows int) trainer.BatchSource {
 	case r.loader != nil:
 		return r.loader
 	}
-	return replay.NewPass(r.window, maxRows, r.training.Window.ShortTerm)
+	return replay.NewPass(r.window, maxRows, r.training.Window.Extra)
 }
 
 // Close ends a loader and programs, and closes files.

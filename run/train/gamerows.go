@@ -18,11 +18,11 @@ import (
 type gameRows struct {
 	plainRows
 	ahead
-	games     *replay.Split
-	source    *replay.Source
-	shortTerm float64
-	sampler   func() string // the name of the one in use
-	log       *slog.Logger
+	games   *replay.Split
+	source  *replay.Source
+	extra   record.Extra
+	sampler func() string // the name of the one in use
+	log     *slog.Logger
 }
 
 // newSplit returns the windows of games, empty. That for validation holds as many rows
@@ -37,14 +37,14 @@ func newSplit(w *setup.Window) *replay.Split {
 func (r *training) openGameRows() *gameRows {
 	w := &r.cfg.Window
 	source := replay.NewSource(r.ledger.games.Train, r.stages.Sampler, r.cfg.Seed, streamSampler)
-	source.ShortTerm, source.Symmetries = w.ShortTerm, w.Symmetries
+	source.Extra, source.Symmetries = w.Extra, w.Symmetries
 	if kept, wanted := r.trainer.KeptRows(), r.cfg.DeviceRows(); wanted > 0 && kept >= wanted {
 		r.log.Info("the device keeps the rows of the window", "rows", kept)
 		source.Keep = kept // lets batches name them
 	} else if wanted > 0 {
 		r.log.Info("the device has no room for the rows of the window: each batch is copied whole", "rows", wanted)
 	}
-	return &gameRows{ahead: ahead{of: source}, games: r.ledger.games, source: source, shortTerm: w.ShortTerm,
+	return &gameRows{ahead: ahead{of: source}, games: r.ledger.games, source: source, extra: w.Extra,
 		sampler: func() string { return r.stages.Sampler.Name() }, log: r.log}
 }
 
@@ -64,7 +64,7 @@ func (g *gameRows) HeldOut(_ context.Context, rows int) (trainer.BatchSource, er
 	if g.games.Validation.Rows() == 0 {
 		return nil, nil
 	}
-	return replay.NewPass(g.games.Validation, rows, g.shortTerm), nil
+	return replay.NewPass(g.games.Validation, rows, g.extra), nil
 }
 
 func (g *gameRows) Sample(batch int) (trainer.BatchSource, int, error) {
@@ -72,7 +72,7 @@ func (g *gameRows) Sample(batch int) (trainer.BatchSource, int, error) {
 	if rows == 0 {
 		return nil, 0, nil
 	}
-	return replay.NewPass(g.games.Train, rows, g.shortTerm), rows, nil
+	return replay.NewPass(g.games.Train, rows, g.extra), rows, nil
 }
 
 // wholeBatches is the most rows that make whole batches, of which each counts the

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 
@@ -53,6 +54,9 @@ func (r *training) openShuffled(ctx context.Context) (*shuffledRows, error) {
 	m := source.Manifest()
 	if want := w.HeldOut; m.Validation != want {
 		r.log.Warn("the shuffle holds out another share of games than this run", "shuffle", m.Validation, "run", want)
+	}
+	if w.Ahead && !m.Ahead {
+		return nil, errors.Join(fmt.Errorf("%s has no targets for this run's auxiliary losses: shuffle it again with --ahead, or leave these losses away", dir), source.Close())
 	}
 	if want := w.ShortTerm; m.ShortTerm != want {
 		r.log.Warn("targets ST of the shuffle have another theta than this run", "shuffle", m.ShortTerm, "run", want)

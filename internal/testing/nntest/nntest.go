@@ -4,6 +4,7 @@ package nntest
 import (
 	"math/rand/v2"
 
+	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 )
@@ -37,8 +38,8 @@ func Arch(name string) nn.Arch {
 func Variants() map[string]nn.Arch {
 	return map[string]nn.Arch{
 		"se": Arch("16x1"), "plain scalar": Arch("16x1-plain-scalar-noml"), "mish": Arch("16x1-mish"), "classical": Arch("16x1-classical"),
-		"pooled": Arch("16x1-pooled"),
-		"odd":    Arch("6x1"), // no multiple of a vector: the kernels' generic paths
+		"pooled": Arch("16x1-pooled"), "auxiliary": Arch("16x1-aux"),
+		"odd": Arch("6x1"), // no multiple of a vector: the kernels' generic paths
 	}
 }
 
@@ -96,6 +97,10 @@ func AppendRows(b *encoding.TrainBatch, rng *rand.Rand, n int) {
 			b.Targets[i][encoding.TargetRoot] = encoding.QDM{Q: q / 2, D: .25, M: float32(rng.IntN(150))}
 		}
 		b.Weight[i] = float32(.5 + rng.Float64())
+		if rng := rand.New(rand.NewPCG(b.Masks[i][0], 1)); rng.IntN(4) > 0 { // the rows do not depend on it
+			b.Ahead[i] = encoding.Ahead{Known: true, Material: int8(rng.IntN(9) - 4), Survive: b.Men(i) & rng.Uint64(),
+				From: chess.Square(rng.IntN(32)), To: chess.Square(32 + rng.IntN(32))}
+		}
 	}
 }
 

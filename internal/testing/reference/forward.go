@@ -15,6 +15,7 @@ type Output struct {
 	Value     []float64  // outputs of the value head: 3 logits, or 1 number before tanh
 	WDL       [3]float64 // probabilities; scalar value v: ((1+v)/2, 0, (1-v)/2)
 	MovesLeft float64    // plies, >= 0; 0 without the head
+	Auxiliary []float64  // outputs of the auxiliary head; nil without
 }
 
 // planes are the activations of one board, [channel][64].
@@ -51,6 +52,8 @@ func Forward(n *nn.Net, masks *[encoding.NumMasks]uint64, s *encoding.Scalars) O
 			out.Value, out.WDL = y, wdl(y, h.Form)
 		case nn.MovesLeft:
 			out.MovesLeft = math.Max(0, y[0])
+		case nn.Auxiliary:
+			out.Auxiliary = y
 		}
 	}
 	return out

@@ -46,5 +46,8 @@ func (f forward) sparse(masks *[encoding.NumMasks]uint64, s *encoding.Scalars) O
 	if f.net.Arch.Head(nn.MovesLeft) != nil {
 		out.MovesLeft = math.Max(0, f.dense(value, "moves_left.fc2")[0])
 	}
+	if f.net.Arch.Head(nn.Auxiliary) != nil {
+		out.Auxiliary = f.dense(relu(f.dense(x, "auxiliary.fc1")), "auxiliary.fc2")
+	}
 	return out
 }

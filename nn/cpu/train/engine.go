@@ -146,6 +146,7 @@ const (
 	normBuffer                    // a group's gradient before batch norm
 	preBuffer                     // a group's activations before Mish
 	sumBuffer                     // a group's sums by board
+	softBuffer                    // a row's policy and its target, softened
 	numScratch
 )
 
@@ -166,6 +167,7 @@ const (
 	policyBuffer
 	valueBuffer
 	movesLeftBuffer
+	auxiliaryBuffer
 	numGradBuffers
 )
 

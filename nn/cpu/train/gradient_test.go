@@ -24,10 +24,19 @@ func testConfig(a nn.Arch, capacity int) device.Config {
 	if a.Head(nn.MovesLeft) != nil {
 		terms = append(terms, device.Term{Head: device.MovesLeft, Weight: .1, Target: encoding.TargetResult})
 	}
+	if a.Head(nn.Auxiliary) != nil {
+		terms = append([]device.Term{{Head: device.Policy, Weight: 2, Temperature: 4}}, append(terms, auxiliaryTerms...)...)
+	}
 	return device.Config{
 		Arch: a, Capacity: capacity, Workers: 1, Terms: terms, BNMomentum: .1, L2: 1e-3,
 		Optimizer: "sgd", Momentum: .9, Beta1: .9, Beta2: .999, Epsilon: 1e-8, Decay: .01,
 	}
+}
+
+// auxiliaryTerms are all losses of the auxiliary head.
+var auxiliaryTerms = []device.Term{
+	{Head: device.Survival, Weight: .8}, {Head: device.Material, Weight: .4}, {Head: device.Reply, Weight: .3},
+	{Head: device.ShortTerm, Weight: .9, Target: encoding.TargetRoot},
 }
 
 // newTestTrainer is a trainer of net.

@@ -3,6 +3,7 @@ package train
 import (
 	"math"
 
+	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/device"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
@@ -101,6 +102,24 @@ type head struct {
 	e     *engine
 	terms []*term
 	wg    *weightGrads
+	loss  rowLossFunc                // of a value or moves-left head
+	form  string                     // of a value head, by which a target is known or not
+	files func(row int) int // of an auxiliary head, see auxRowLoss; nil = 0
+}
+
+// lose holds the outputs z of row i, of slice s, against what term t learns, and adds
+// the gradient to dz.
+func (h *head) lose(t *term, s span, i int, dz, z []float32) {
+	scale := h.gradScale(t, i)
+	if t.Head.Output() != nn.Auxiliary {
+		h.measured(t, s, i, h.loss(dz, z, t.Learn(&h.e.batch.Targets[i], h.form), scale))
+		return
+	}
+	files := 0
+	if h.files != nil {
+		files = h.files(i)
+	}
+	h.measured(t, s, i, auxRowLoss(dz, z, &t.Term, h.e.batch, i, files, scale))
 }
 
 func (h *head) grads() *weightGrads { return h.wg }

@@ -64,8 +64,10 @@ func (h *policyHead) forward(x []float32) passes {
 
 // lose takes the losses of a slice.
 func (h *policyHead) lose(s span) {
+	for _, t := range h.terms {
+		t.sums[s.slice] = 0
+	}
 	t := h.terms[0]
-	t.sums[s.slice] = 0
 	for i := s.lo; i < s.lo+s.n; i++ {
 		var dy []float32
 		if h.e.train {
@@ -78,6 +80,20 @@ func (h *policyHead) lose(s span) {
 		if h.entropy[i] = r.Entropy; !r.Known {
 			h.entropy[i] = math.NaN()
 		}
+		if len(h.terms) == 1 {
+			continue
+		}
+		legal := b.LegalOf(i)
+		for j, v := range legal {
+			prob[j] = h.y[i*h.width+int(h.off[v])]
+		}
+		h.softPolicyTerms(s, i, prob, func(grad []float32) {
+			for j, v := range legal {
+				if dy != nil {
+					dy[h.off[v]] += grad[j]
+				}
+			}
+		})
 	}
 }
 

@@ -1,7 +1,9 @@
 package train
 
 import (
+	"cmp"
 	"math"
+	"math/bits"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -18,7 +20,8 @@ type reference struct {
 	shape  map[string][]int
 	frozen bool   // batch norm takes the running statistics
 	trunk  boards // the tower's output where keep is set
-	keep   bool   // only weights of the heads change: the tower's output stays
+	aux    auxReference
+	keep   bool // only weights of the heads change: the tower's output stays
 	// squares are the sums of squares of weights, those that have not changed since.
 	squares map[string]float64
 }
@@ -200,7 +203,7 @@ func flat(x [][]float64) []float64 {
 
 // outputs are the net's raw outputs: policy logits by policy index, value
 // outputs and the moves-left number before its ReLU.
-func (r *reference) outputs(b *encoding.TrainBatch) (policy, value, moves [][]float64) {
+func (r *reference) outputs(b *encoding.TrainBatch) (policy, value, moves, aux [][]float64) {
 	if !r.keep || r.trunk == nil {
 		r.trunk = r.batchNorm(r.conv(r.planes(b), "input.conv"), "input.bn", true)
 		for i := range r.arch.Blocks[1:] {
@@ -241,7 +244,78 @@ func (r *reference) outputs(b *encoding.TrainBatch) (policy, value, moves [][]fl
 	if r.arch.Head(nn.MovesLeft) != nil {
 		moves = head("moves_left")
 	}
-	return policy, value, moves
+	if r.arch.Head(nn.Auxiliary) != nil {
+		aux = head("auxiliary")
+	}
+	return policy, value, moves, aux
+}
+
+// auxReference is the auxiliary head's losses in float64. It keeps the errors of the
+// short-term value as they were at first: no gradient goes through them.
+type auxReference struct{ errors map[int]float64 }
+
+// loss is that of outputs z in row i, whose squares are mirrored where the net's are; 0
+// where the target is not known.
+func (a *auxReference) loss(z []float64, term *device.Term, b *encoding.TrainBatch, i int, mirrored bool) (loss float64) {
+	ahead, square := b.Ahead[i], func(sq int) int {
+		if mirrored {
+			return sq ^ 7
+		}
+		return sq
+	}
+	switch men := b.Men(i); {
+	case term.Head == device.ShortTerm:
+		q := float64(term.Learn(&b.Targets[i], nn.ValueScalar).Q)
+		if math.IsNaN(q) {
+			return 0
+		}
+		d := math.Pow(math.Tanh(z[nn.AuxValue])-q, 2)
+		if a.errors == nil {
+			a.errors = map[int]float64{}
+		}
+		if _, there := a.errors[i]; !there {
+			a.errors[i] = d
+		}
+		return d + math.Pow(math.Log1p(math.Exp(z[nn.AuxError]))-a.errors[i], 2)
+	case !ahead.Known: // as the rows of this test are: the reply is not known either
+		return 0
+	case term.Head == device.Survival:
+		for sq := range 64 {
+			if men>>sq&1 == 1 {
+				x := z[nn.AuxSurvive+square(sq)]
+				if ahead.Survive>>sq&1 == 1 {
+					x = -x
+				}
+				loss += math.Log1p(math.Exp(x)) / float64(bits.OnesCount64(men))
+			}
+		}
+	case term.Head == device.Material:
+		if loss = math.Abs(z[nn.AuxMaterial] - float64(ahead.Material)/5); loss > .5 {
+			return .5 * (loss - .25)
+		}
+		return loss * loss / 2
+	case term.Head == device.Reply:
+		from, to := z[nn.AuxFrom:][:64], z[nn.AuxTo:][:64]
+		return logSumExp(from) - from[square(int(ahead.From))] + logSumExp(to) - to[square(int(ahead.To))]
+	}
+	return loss
+}
+
+// policyReference is the cross entropy of logits and target, both to the power of
+// 1/temperature; 0 means 1.
+func policyReference(logits []float64, target []float32, temperature float64) (loss float64) {
+	temperature = cmp.Or(temperature, 1)
+	var z []float64
+	sum := 0.0
+	for j, v := range logits {
+		z, sum = append(z, v/temperature), sum+math.Pow(float64(target[j]), 1/temperature)
+	}
+	for j, p := range target {
+		if p > 0 {
+			loss += math.Pow(float64(p), 1/temperature) / sum * (logSumExp(z) - z[j])
+		}
+	}
+	return loss
 }
 
 func logSumExp(z []float64) float64 {
@@ -258,7 +332,7 @@ func logSumExp(z []float64) float64 {
 
 // objective is the configured loss of a batch: see device.Config.
 func (r *reference) objective(b *encoding.TrainBatch, terms []device.Term, l2 float32) float64 {
-	policy, value, moves := r.outputs(b)
+	policy, value, moves, aux := r.outputs(b)
 	total := 0.0
 	for name, w := range r.w {
 		if !strings.HasSuffix(name, ".weight") {
@@ -281,9 +355,7 @@ func (r *reference) objective(b *encoding.TrainBatch, terms []device.Term, l2 fl
 				for _, p := range b.LegalOf(i) {
 					z = append(z, policy[i][p])
 				}
-				for j, p := range b.PolicyOf(i) {
-					loss += float64(p) * (logSumExp(z) - z[j])
-				}
+				loss = policyReference(z, b.PolicyOf(i), term.Temperature)
 			case term.Head == device.Value && r.arch.ValueForm() == nn.ValueWDL:
 				w, d, lose := t.WDL()
 				for j, p := range []float32{w, d, lose} {
@@ -297,6 +369,8 @@ func (r *reference) objective(b *encoding.TrainBatch, terms []device.Term, l2 fl
 				if diff > .5 {
 					loss = .5 * (diff - .25)
 				}
+			default:
+				loss = r.aux.loss(aux[i], &term, b, i, false)
 			}
 			if !math.IsNaN(loss) {
 				total += term.Weight * float64(b.Weight[i]) * loss / float64(b.N)

@@ -4,7 +4,8 @@ import "github.com/chessbrain/chessbrain/nn"
 
 // scalarHead is a 1x1 convolution with batch norm, the mean over the squares where the
 // head is pooled, and two fully connected layers to a few numbers a board: the value head
-// (win, draw, loss logits, or one value) and the moves-left head (plies).
+// (win, draw, loss logits, or one value), the moves-left head (plies) and the auxiliary
+// head (nn.AuxSurvive and the following).
 type scalarHead struct {
 	head
 	buffer      int // of its gradients
@@ -15,15 +16,15 @@ type scalarHead struct {
 	z, dz       []float32 // [capacity][fc2.co]
 	h           []float32 // [capacity][64][channels]: the convolution's activations
 	dHidden     []float32
-	loss        rowLossFunc
-	form        string // of a value head, by which a target is known or not
 }
 
 // newScalarHead makes the head whose parameters begin with its output's name.
 func newScalarHead(e *engine, of nn.Head, terms []*term) *scalarHead {
 	label := of.Output
-	h := &scalarHead{head: head{e: e, terms: terms}, buffer: valueBuffer, loss: wdlRowLoss, form: of.Form, u: newUnit(e, label+".conv", label+".bn", e.act, true)}
+	h := &scalarHead{head: head{e: e, terms: terms, loss: wdlRowLoss, form: of.Form}, buffer: valueBuffer, u: newUnit(e, label+".conv", label+".bn", e.act, true)}
 	switch {
+	case of.Output == nn.Auxiliary:
+		h.buffer = auxiliaryBuffer
 	case of.Output == nn.MovesLeft:
 		h.buffer, h.loss = movesLeftBuffer, movesLeftRowLoss
 	case of.Form == nn.ValueScalar:
@@ -62,7 +63,7 @@ func (h *scalarHead) forward(x []float32) passes {
 			h.fc1.forward(s, s.rows(h.pre, h.fc1.co), h.input(s))
 			h.e.act.Forward(s.rows(h.hidden, h.fc1.co), s.rows(h.pre, h.fc1.co))
 			h.fc2.forward(s, s.rows(h.z, h.fc2.co), s.rows(h.hidden, h.fc1.co))
-			h.lose(s)
+			h.loseAll(s)
 		}},
 	}
 }
@@ -75,14 +76,14 @@ func (h *scalarHead) input(s span) []float32 {
 	return s.rows(h.h, 64*h.u.conv.co)
 }
 
-// lose takes the losses of a slice.
-func (h *scalarHead) lose(s span) {
+// loseAll takes the losses of a slice.
+func (h *scalarHead) loseAll(s span) {
 	clear(s.rows(h.dz, h.fc2.co))
 	for _, t := range h.terms {
 		t.sums[s.slice] = 0
 		for i := s.lo; i < s.lo+s.n; i++ {
 			z, dz := h.z[i*h.fc2.co:][:h.fc2.co], h.dz[i*h.fc2.co:][:h.fc2.co]
-			h.measured(t, s, i, h.loss(dz, z, t.Learn(&h.e.batch.Targets[i], h.form), h.gradScale(t, i)))
+			h.lose(t, s, i, dz, z)
 		}
 	}
 }

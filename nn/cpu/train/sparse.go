@@ -21,8 +21,10 @@ type sparseLayers struct {
 	kinds, kindsBias     *param
 	policyIn, valueIn    *conv // from the accumulators to the units
 	valueOut, movesOut   *conv // movesOut is nil without the head
+	auxIn, auxOut        *conv // nil without the head
 	wg                   *weightGrads
 	policy, value, plies head // terms is nil where the head is not trained
+	aux                  head // likewise
 	tasks                []func()
 
 	rows       []encoding.Sparse
@@ -35,6 +37,8 @@ type sparseLayers struct {
 	v, dv, dv2 []float32 // [capacity][value units]
 	z, dz      []float32 // [capacity][3]
 	m, dm      []float32 // [capacity]
+	u, du      []float32 // [capacity][auxiliary units]
+	a, da      []float32 // [capacity][nn.NumAuxiliary]
 	entropy    []float64
 }
 
@@ -49,13 +53,24 @@ func newSparseLayers(e *engine, byHead map[string][]*term) *sparseLayers {
 		moves: named("policy.moves.weight"), movesBias: named("policy.moves.bias"),
 		kinds: named("policy.kinds.weight"), kindsBias: named("policy.kinds.bias"),
 		policyIn: newConv(e, "policy.fc1", 0, true), valueIn: newConv(e, "value.fc1", 0, true), valueOut: newConv(e, "value.fc2", 0, true),
-		policy: head{e: e, terms: byHead[nn.Policy]}, value: head{e: e, terms: byHead[nn.Value]}, plies: head{e: e, terms: byHead[nn.MovesLeft]},
+		policy: head{e: e, terms: byHead[nn.Policy]}, value: head{e: e, terms: byHead[nn.Value], loss: wdlRowLoss, form: nn.ValueWDL},
+		plies: head{e: e, terms: byHead[nn.MovesLeft], loss: movesLeftRowLoss}, aux: head{e: e, terms: byHead[nn.Auxiliary]},
 		rows: make([]encoding.Sparse, e.capacity), entropy: make([]float64, e.capacity),
 	}
 	dense := []*conv{l.policyIn, l.valueIn, l.valueOut}
 	if e.param("moves_left.fc2.weight") >= 0 {
 		l.movesOut = newConv(e, "moves_left.fc2", 0, true)
 		dense = append(dense, l.movesOut)
+	}
+	if e.param("auxiliary.fc1.weight") >= 0 {
+		l.auxIn, l.auxOut = newConv(e, "auxiliary.fc1", 0, true), newConv(e, "auxiliary.fc2", 0, true)
+		dense = append(dense, l.auxIn, l.auxOut)
+		l.aux.files = func(row int) int {
+			if l.rows[row].Mirrored() {
+				return 7
+			}
+			return 0
+		}
 	}
 	l.wg = newWeightGrads(e, dense...)
 	l.width, l.units = l.table.spec.Shape[1], l.policyIn.co
@@ -64,6 +79,9 @@ func newSparseLayers(e *engine, byHead map[string][]*term) *sparseLayers {
 	l.p, l.dp = floats(l.units), floats(l.units)
 	l.v, l.dv, l.dv2 = floats(l.valueIn.co), floats(l.valueIn.co), floats(l.valueIn.co)
 	l.z, l.dz, l.m, l.dm = floats(3), floats(3), floats(1), floats(1)
+	if l.aux.terms != nil {
+		l.u, l.du, l.a, l.da = floats(l.auxIn.co), floats(l.auxIn.co), floats(nn.NumAuxiliary), floats(nn.NumAuxiliary)
+	}
 	for c := 0; c < l.width; c += kernel.RowBlock {
 		l.tasks = append(l.tasks, func() { l.tableGrad(c) })
 	}
@@ -125,18 +143,23 @@ func (l *sparseLayers) forward(s span) {
 		unitsOf(l.policyIn, l.p)
 		l.losePolicy(s)
 	}
+	if l.aux.terms != nil {
+		l.lose(s, &l.aux, l.auxOut, l.a, l.da, unitsOf(l.auxIn, l.u))
+	}
 	if l.value.terms == nil && l.plies.terms == nil {
 		return
 	}
 	v := unitsOf(l.valueIn, l.v)
-	l.lose(s, &l.value, l.valueOut, l.z, l.dz, v, wdlRowLoss)
-	l.lose(s, &l.plies, l.movesOut, l.m, l.dm, v, movesLeftRowLoss)
+	l.lose(s, &l.value, l.valueOut, l.z, l.dz, v)
+	l.lose(s, &l.plies, l.movesOut, l.m, l.dm, v)
 }
 
 // losePolicy takes the logits of a slice's legal moves, their losses and gradients.
 func (l *sparseLayers) losePolicy(s span) {
+	for _, t := range l.policy.terms {
+		t.sums[s.slice] = 0
+	}
 	b, t := l.e.batch, l.policy.terms[0]
-	t.sums[s.slice] = 0
 	for i := s.lo; i < s.lo+s.n; i++ {
 		from, to := b.LegalStart[i], b.LegalStart[i+1]
 		prob, rows, kinds, target := l.prob[from:to], l.moveRow[from:to], l.moveKind[from:to], b.PolicyOf(i)
@@ -147,11 +170,12 @@ func (l *sparseLayers) losePolicy(s span) {
 		units := l.p[i*l.units:][:l.units]
 		kernel.RowDots(prob, units, l.moves.data, l.units, rows)
 		kernel.RowDots(prob, units, l.kinds.data, l.units, kinds)
+		d := l.dLogit[from:to]
+		clear(d)
+		l.policy.softPolicyTerms(s, i, prob, func(grad []float32) { kernel.Add(d, d, grad) })
 		r := kernel.MovesCrossEntropy(prob, target)
 		l.policy.measured(t, s, i, r)
 		l.entropy[i] = r.Entropy
-		d := l.dLogit[from:to]
-		clear(d)
 		if !r.Known {
 			l.entropy[i] = math.NaN()
 			continue
@@ -162,14 +186,14 @@ func (l *sparseLayers) losePolicy(s span) {
 		}
 		scale := l.policy.gradScale(t, i)
 		for j := range d {
-			d[j] = scale * (prob[j]*total - target[j])
+			d[j] += scale * (prob[j]*total - target[j])
 		}
 	}
 }
 
-// lose takes the losses of a slice's outputs z, of a head over the value units, and
-// their gradients dz.
-func (l *sparseLayers) lose(s span, h *head, out *conv, z, dz, units []float32, loss rowLossFunc) {
+// lose takes the losses of a slice's outputs z, of a head over its units, and their
+// gradients dz.
+func (l *sparseLayers) lose(s span, h *head, out *conv, z, dz, units []float32) {
 	if h.terms == nil {
 		return
 	}
@@ -179,9 +203,7 @@ func (l *sparseLayers) lose(s span, h *head, out *conv, z, dz, units []float32, 
 	for _, t := range h.terms {
 		t.sums[s.slice] = 0
 		for i := range s.n {
-			row := s.lo + i
-			learn := t.Learn(&l.e.batch.Targets[row], nn.ValueWDL)
-			h.measured(t, s, row, loss(dz[i*out.co:][:out.co], z[i*out.co:][:out.co], learn, h.gradScale(t, row)))
+			h.lose(t, s, s.lo+i, dz[i*out.co:][:out.co], z[i*out.co:][:out.co])
 		}
 	}
 }
@@ -208,6 +230,12 @@ func (l *sparseLayers) backward(s span) {
 			kernel.AddRows(units, l.kinds.data, l.units, l.moveKind[from:to], d)
 		}
 		back(l.policyIn, s.rows(l.p, l.units), dp)
+	}
+	if l.aux.terms != nil {
+		u, du, da := s.rows(l.u, l.auxIn.co), s.rows(l.du, l.auxIn.co), s.rows(l.da, nn.NumAuxiliary)
+		l.auxOut.weightGrad(s, 0, l.wg, u, da)
+		l.auxOut.inputGrad(s, du, da)
+		back(l.auxIn, u, du)
 	}
 	v, dv, dv2 := s.rows(l.v, l.valueIn.co), s.rows(l.dv, l.valueIn.co), s.rows(l.dv2, l.valueIn.co)
 	clear(dv)

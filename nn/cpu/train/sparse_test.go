@@ -30,6 +30,9 @@ func sparseConfig(a nn.Arch, capacity, workers int) device.Config {
 	if a.Head(nn.MovesLeft) != nil {
 		c.Terms = append(c.Terms, device.Term{Head: device.MovesLeft, Weight: .2, Target: encoding.TargetResult})
 	}
+	if a.Head(nn.Auxiliary) != nil {
+		c.Terms = append(append(c.Terms, device.Term{Head: device.Policy, Weight: 2, Temperature: 4}), auxiliaryTerms...)
+	}
 	return c
 }
 
@@ -67,23 +70,25 @@ func takePass(t testing.TB, tr *trainer, b *encoding.TrainBatch, p device.Pass) 
 }
 
 // objective is the loss in float64, from the outputs of the reference net.
-func objective(net *nn.Net, cfg *device.Config, b *encoding.TrainBatch) float64 {
+func objective(net *nn.Net, cfg *device.Config, b *encoding.TrainBatch, aux *auxReference) float64 {
 	sum := 0.0
 	for i := range b.N {
+		var in encoding.Sparse
+		in.Set(&b.Masks[i], &b.Scalars[i])
 		out := oracle.Forward(net, &b.Masks[i], &b.Scalars[i])
 		row := float64(b.Weight[i]) / float64(b.N)
 		for _, term := range cfg.Terms {
 			loss := 0.0
 			learn := term.Learn(&b.Targets[i], nn.ValueWDL)
 			switch term.Head {
+			default:
+				loss = aux.loss(out.Auxiliary, &term, b, i, in.Mirrored())
 			case device.Policy:
 				var logits []float64
 				for _, m := range b.LegalOf(i) {
 					logits = append(logits, out.Policy[m])
 				}
-				for j, p := range oracle.Softmax(logits) {
-					loss -= float64(b.PolicyOf(i)[j]) * math.Log(p)
-				}
+				loss = policyReference(logits, b.PolicyOf(i), term.Temperature)
 			case device.Value:
 				for j, p := range device.WDL(learn) {
 					if p > 0 {
@@ -112,7 +117,7 @@ func positions(seed uint64, n int) *encoding.TrainBatch {
 // The gradients are those of differences of the float64 reference, parameter by parameter:
 // those with the largest gradients of each tensor, and some at random.
 func TestSparseGradients(t *testing.T) {
-	for _, name := range []string{"sparse64", "sparse128-v16-p128-noml"} {
+	for _, name := range []string{"sparse64", "sparse128-v16-p128-noml", "sparse64-aux"} {
 		t.Run(name, func(t *testing.T) {
 			net := nntest.Net(sparseArch(t, name), 5)
 			for i := range net.Params {
@@ -125,6 +130,8 @@ func TestSparseGradients(t *testing.T) {
 			cfg := sparseConfig(net.Arch, 4, 2)
 			tr := openSparse(t, net, cfg)
 			b := positions(3, 4)
+			var aux auxReference
+			objective(net, &cfg, b, &aux)
 			takePass(t, tr, b, device.Pass{Backward: true, First: true, LossScale: 1})
 			rng := rand.New(rand.NewPCG(1, 1))
 			for k := range tr.acc {
@@ -143,9 +150,9 @@ func TestSparseGradients(t *testing.T) {
 					const step = 2e-4
 					was := data[i]
 					data[i] = was + step
-					up, above := objective(net, &cfg, b), data[i]
+					up, above := objective(net, &cfg, b, &aux), data[i]
 					data[i] = was - step
-					down, below := objective(net, &cfg, b), data[i]
+					down, below := objective(net, &cfg, b, &aux), data[i]
 					data[i] = was
 					got, want := float64(a.sum[i]), (up-down)/float64(above-below)
 					dot, got2, want2 = dot+got*want, got2+got*got, want2+want*want

@@ -104,7 +104,12 @@ func (t *trainer) makeTerms() map[string][]*term {
 	byHead := map[string][]*term{}
 	for _, of := range t.cfg.Terms {
 		made := &term{Term: of, rows: make([]device.RowLoss, t.cfg.Capacity), sums: make([]float64, t.e.maxSlices())}
-		t.terms, byHead[of.Head.Output()] = append(t.terms, made), append(byHead[of.Head.Output()], made)
+		t.terms = append(t.terms, made)
+		if out := of.Head.Output(); out == nn.Policy && of.Temperature == 0 {
+			byHead[out] = append([]*term{made}, byHead[out]...) // before the soft ones
+		} else {
+			byHead[out] = append(byHead[out], made)
+		}
 	}
 	return byHead
 }
