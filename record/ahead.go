@@ -1,6 +1,8 @@
 package record
 
 import (
+	"math"
+
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 )
@@ -43,6 +45,6 @@ func (g *Game) ahead(b chess.Board, ply int) (a encoding.Ahead) {
 		}
 		b.Make(p.Move)
 	}
-	a.Known, a.Material = true, int8(b.MaterialBalance())
+	a.Known, a.Material = true, int8(max(math.MinInt8, min(math.MaxInt8, b.MaterialBalance())))
 	return a
 }

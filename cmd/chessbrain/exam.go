@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -22,6 +23,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/exam"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/tools"
 )
@@ -95,7 +97,10 @@ func newExamMeasure() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "measure [RUN]",
 		Short: "Ask a net about held-out endings and let it mate the solver's longest defence",
-		Args:  cobra.MaximumNArgs(1),
+		Long: `Asks the value head of a run's net, or of --net, about endings that were no starts, and
+lets the net play won ones out. Held-out positions are kept from the starts alone: games go
+through some of them. Of a run's net it says how it answers those that no game went through.`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			err := cmp.Or(between("visits", o.Visits, 1, 1e6), between("moves", o.Moves, 1, 1000),
 				between("questions", o.Questions, 24, 1e5), between("mates", o.Mates, 1, 1e5))
@@ -113,7 +118,14 @@ func newExamMeasure() *cobra.Command {
 			if o.untrained {
 				nets = append(nets, &tools.Net{Net: nn.Init(net.Arch, o.Seed), Name: "untrained", Meta: net.Meta})
 			}
-			return o.measure(c, nets)
+			walked := exam.Walked{}
+			root, _, _ := strings.Cut(runArg(args), "@")
+			if _, there, err := run.ReadRunInfo(root); o.net == "" && there && err == nil {
+				if err := setup.EachBoard(c.Context(), root, walked.Add); err != nil {
+					return pathError(err)
+				}
+			}
+			return o.measure(c, nets, walked)
 		},
 	}
 	f := c.Flags()
@@ -129,10 +141,11 @@ func newExamMeasure() *cobra.Command {
 	return c
 }
 
-// measure examines the nets and prints what it found.
-func (o *examOptions) measure(c *cobra.Command, nets []*tools.Net) error {
+// measure examines the nets and prints what it found; walked is where games went.
+func (o *examOptions) measure(c *cobra.Command, nets []*tools.Net, walked exam.Walked) error {
 	tables := exam.Solve()
 	set := tables.HeldOutSet(o.Questions, o.Seed)
+	walked.Mark(set)
 	var reports []*exam.Report
 	for _, net := range nets {
 		tell(c)("examining %s", net.Name)

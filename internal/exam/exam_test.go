@@ -166,6 +166,25 @@ func TestHeldOutSymmetry(t *testing.T) {
 	}
 }
 
+// TestWalked: a question counts as walked through where a game, or the mirror image of
+// one, went; questions of other endings and boards with more men do not.
+func TestWalked(t *testing.T) {
+	walked := Walked{}
+	for _, fen := range []string{"8/8/3k4/8/8/1P6/8/2K5 w - - 0 1", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "8/8/3k4/8/8/1N6/8/2K5 w - - 0 1"} {
+		b := parse(t, fen)
+		walked.Add(&b)
+	}
+	set := []Question{{Board: parse(t, "8/8/4k3/8/8/6P1/8/5K2 w - - 0 1")}, {Board: parse(t, "8/8/3k4/8/8/1P6/8/3K4 w - - 0 1")}}
+	walked.Mark(set)
+	if len(walked) != 1 || !set[0].Walked || set[1].Walked {
+		t.Errorf("%d positions, questions %+v", len(walked), set)
+	}
+	r, err := Values(t.Context(), constant{0, 1, 0}, set)
+	if err != nil || r.Net != (Count{2, 2}) || r.NotWalked != (Count{1, 1}) {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 // TestValues asks nets whose right answers are known.
 func TestValues(t *testing.T) {
 	const n = questions

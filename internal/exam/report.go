@@ -77,6 +77,9 @@ func Write(out io.Writer, nets []*Report, o Options) error {
 		nets[0].Net.Asked, o.Visits, o.Moves)
 	row("", func(e *Report) string { return e.Name }, "stronger side wins")
 	row("value", func(e *Report) string { return count(e.Net) }, count(nets[0].Rule))
+	if nets[0].NotWalked.Asked < nets[0].Net.Asked {
+		row("  never in a game", func(e *Report) string { return count(e.NotWalked) }, "")
+	}
 	for _, p := range Pieces {
 		row(endings[p]+" value", func(e *Report) string { return count(e.ByEnding[endings[p]]) }, "")
 	}

@@ -123,7 +123,31 @@ func over(b *chess.Board) bool {
 // Question is a held-out position with its value for the side to move.
 type Question struct {
 	Kind
-	Board chess.Board
+	Board  chess.Board
+	Walked bool // a game of the run went through it, or an image of it
+}
+
+// Walked are the positions of the exam's endings that games went through, by their
+// canonical numbers: to be held out is not to be a start, and games go where they go.
+type Walked map[uint64]bool
+
+// Add takes down a position, if it is of an ending of the exam.
+func (w Walked) Add(b *chess.Board) {
+	if bits.OnesCount64(b.Occupied()) != 3 {
+		return
+	}
+	for _, p := range Pieces {
+		if b.Ours(p)|b.Theirs(p) != 0 {
+			w[canonical(b)] = true
+		}
+	}
+}
+
+// Mark marks the questions that games went through.
+func (w Walked) Mark(set []Question) {
+	for i := range set {
+		set[i].Walked = w[canonical(&set[i].Board)]
+	}
 }
 
 // Kind is a kind of question.
@@ -164,7 +188,7 @@ func (t Tables) HeldOutSet(n int, seed uint64) []Question {
 	for _, q := range quotas {
 		upTo := before + q.of24
 		for _, b := range draw(rng, pools[q.Kind], upTo*n/24-before*n/24) {
-			set = append(set, Question{q.Kind, b})
+			set = append(set, Question{Kind: q.Kind, Board: b})
 		}
 		before = upTo
 	}

@@ -36,7 +36,8 @@ func (c *Count) add(right bool) {
 // probability among win, draw and loss is the solver's result.
 type ValueReport struct {
 	Net       Count            `json:"value"`
-	Rule      Count            `json:"rule"` // answers of the rule "the stronger side wins"
+	NotWalked Count            `json:"value_not_walked"` // of Net: questions that no game went through (Walked)
+	Rule      Count            `json:"rule"`             // answers of the rule "the stronger side wins"
 	ByEnding  map[string]Count `json:"value_by_ending"`
 	Confusion [3][3]int        `json:"truth_by_answer"` // [truth][answer], each win, draw, loss
 }
@@ -95,6 +96,9 @@ func (r *ValueReport) add(q Question, wdl [3]float32) {
 	truth := 1 - q.WDL
 	r.Confusion[truth][answer]++
 	r.Net.add(answer == truth)
+	if !q.Walked {
+		r.NotWalked.add(answer == truth)
+	}
 	r.Rule.add(q.Strong == (q.WDL == 1) && q.WDL != 0)
 	ending := r.ByEnding[endings[q.Piece]]
 	ending.add(answer == truth)

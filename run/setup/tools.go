@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -61,6 +62,25 @@ func DrawPositions(ctx context.Context, root string, n int, seed uint64) ([]Posi
 		return nil, fmt.Errorf("draw positions: no game in %s", dir.Selfplay())
 	}
 	return drawn, nil
+}
+
+// EachBoard calls see with each position of the games of the run directory at root.
+func EachBoard(ctx context.Context, root string, see func(*chess.Board)) error {
+	dir, _, err := OpenDir(root)
+	if err != nil {
+		return err
+	}
+	if _, err = replay.WalkGames(ctx, fsx.OS, dir.Selfplay(), func(_ string, g *record.Game) error {
+		b, err := g.StartBoard()
+		for i := 0; err == nil && i < len(g.Plies); i++ {
+			see(&b)
+			b.Make(g.Plies[i].Move)
+		}
+		return err
+	}); err != nil {
+		return fmt.Errorf("positions of games: %w", err)
+	}
+	return nil
 }
 
 // RowsOf returns the training rows of positions; shortTerm is theta of their short-term

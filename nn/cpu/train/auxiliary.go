@@ -2,6 +2,7 @@ package train
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
@@ -15,7 +16,7 @@ const materialUnit = 5
 // auxRowLoss holds the outputs z of an auxiliary head for row i of b against what term t
 // learns, and adds scale times the gradient to dz. files is 7 where the net sees the
 // board's files mirrored, else 0.
-func auxRowLoss(dz, z []float32, t *device.Term, b *encoding.TrainBatch, i int, files int, scale float32) (r kernel.RowLoss) {
+func auxRowLoss(dz, z []float32, t *device.Term, b *encoding.TrainBatch, i, files int, scale float32) (r kernel.RowLoss) {
 	ahead := &b.Ahead[i]
 	squares := func(x []float32, at int) []float32 { return x[at : at+encoding.NumSquares] }
 	switch {
@@ -37,18 +38,13 @@ func auxRowLoss(dz, z []float32, t *device.Term, b *encoding.TrainBatch, i int, 
 
 // survivalRowLoss is the mean binary cross entropy of the men's logits.
 func survivalRowLoss(dz, z []float32, men, survive uint64, files int, scale float32) (r kernel.RowLoss) {
-	n := 0
-	for sq := 0; sq < encoding.NumSquares; sq++ {
-		n += int(men >> sq & 1)
-	}
+	n := bits.OnesCount64(men)
 	if n == 0 {
 		return r
 	}
 	share := scale / float32(n)
-	for sq := 0; sq < encoding.NumSquares; sq++ {
-		if men>>sq&1 == 0 {
-			continue
-		}
+	for ; men != 0; men &= men - 1 {
+		sq := bits.TrailingZeros64(men)
 		at, sign := sq^files, -1.0
 		if survive>>sq&1 != 0 {
 			sign = 1

@@ -102,8 +102,8 @@ type head struct {
 	e     *engine
 	terms []*term
 	wg    *weightGrads
-	loss  rowLossFunc                // of a value or moves-left head
-	form  string                     // of a value head, by which a target is known or not
+	loss  rowLossFunc       // of a value or moves-left head
+	form  string            // of a value head, by which a target is known or not
 	files func(row int) int // of an auxiliary head, see auxRowLoss; nil = 0
 }
 
