@@ -20,7 +20,7 @@ mkdir -p "$runs"
 [ $# -gt 0 ] || set -- 1 2 3
 for seed in "$@"; do
 	starts=$runs/endgames-$seed.txt
-	[ -f "$starts" ] || "$CHESSBRAIN" exam starts --staged --count 8000 --seed "$seed" -o "$starts"
+	[ -f "$starts" ] || "$CHESSBRAIN" exam starts --staged --count 40000 --seed "$seed" -o "$starts"
 	"$CHESSBRAIN" train --config "$root/configs/endgames.textproto" --openings "$starts" --seed "$seed" --run-dir "$runs/endgames-$seed"
 	"$CHESSBRAIN" exam measure "$runs/endgames-$seed" --seed "$seed"
 done

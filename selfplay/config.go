@@ -160,6 +160,18 @@ type WorkerConfig struct {
 	// Resign, if not nil, is asked for the rule of each game as it begins, in the
 	// place of Game.Resign. Workers may share one.
 	Resign *ResignRule
+
+	// Front, if not nil, holds the lines of a course that games may begin in
+	// (CourseWatch.Lines), and is asked as each begins. nil = all. Workers may share one.
+	Front *atomic.Int64
+}
+
+// front returns the lines of a course that are open.
+func (c *WorkerConfig) front() int {
+	if c.Front == nil {
+		return math.MaxInt
+	}
+	return int(c.Front.Load())
 }
 
 // DefaultCacheEntries is the usual size of a worker's NN cache.

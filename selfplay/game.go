@@ -59,7 +59,7 @@ func (g *game) stream(s stream) *rand.Rand { return g.rng[s-1] }
 func (g *game) start(w *WorkerConfig, ordinal uint64, net Net) {
 	g.seed(w, ordinal)
 	if o := g.cfg.Openings; o != nil {
-		o.begin(g.line, w.RunSeed, ordinal, g.stream(streamOpening))
+		o.begin(g.line, w.RunSeed, ordinal, w.front(), g.stream(streamOpening))
 	} else {
 		g.line.Reset(chess.StartBoard())
 	}

@@ -20,6 +20,7 @@ const (
 	OrderRandom     Order = iota // each game draws one by weight
 	OrderSequential              // game k takes position k modulo the list
 	OrderShuffled                // every pass over the list is a new permutation; weights are ignored
+	OrderMastery                 // a course: as much of the list as CourseWatch allows; weights are ignored
 )
 
 // Start is a start position with the moves that are played from it first.
@@ -50,7 +51,10 @@ type Openings struct {
 	// line is left there.
 	StopProbability float64
 
+	Mastery float64 // share of decided games with which a course goes on, (0,1]; read by OrderMastery
+
 	cumulative []float64
+	lines      map[string]int // of the starts of a course, by FEN
 }
 
 // NewOpenings returns openings over the starts; none means the normal start
@@ -60,7 +64,7 @@ func NewOpenings(starts []Start, order Order, randomPlies int) (*Openings, error
 		starts = []Start{{Board: chess.StartBoard(), Weight: 1}}
 	}
 	o := &Openings{Starts: starts, Order: order, RandomPlies: randomPlies}
-	if order > OrderShuffled || randomPlies < 0 || randomPlies > 1000 {
+	if order > OrderMastery || randomPlies < 0 || randomPlies > 1000 {
 		return nil, fmt.Errorf("openings: order %d or %d random plies not possible", order, randomPlies)
 	}
 	sum := 0.0
@@ -74,7 +78,7 @@ func NewOpenings(starts []Start, order Order, randomPlies int) (*Openings, error
 		sum += starts[i].Weight
 		o.cumulative = append(o.cumulative, sum)
 	}
-	return o, nil
+	return o, o.number()
 }
 
 // maxLine is the longest line of a start, in plies.
@@ -107,10 +111,14 @@ func (o *Openings) validate() error {
 	if len(o.cumulative) != len(o.Starts) || len(o.Starts) == 0 {
 		return errOpeningsNotMade
 	}
+	if o.Order == OrderMastery && (!(o.Mastery > 0) || o.Mirrored) {
+		return errCourse
+	}
 	return inRange([]setting{
 		{"policy plies", float64(o.PolicyPlies), 0, 1000},
 		{"policy temperature", o.PolicyTemperature, 0, 100},
 		{"opening stop probability", o.StopProbability, 0, 1},
+		{"mastery", o.Mastery, 0, 1},
 	})
 }
 
@@ -123,12 +131,12 @@ func (o *Openings) policyTemperature() float64 {
 }
 
 // begin resets h to the game's start and plays its line and its random plies, a
-// pure function of its arguments.
-func (o *Openings) begin(h *chess.History, runSeed, ordinal uint64, rng *rand.Rand) {
+// pure function of its arguments. front is the lines that a course has reached.
+func (o *Openings) begin(h *chess.History, runSeed, ordinal uint64, front int, rng *rand.Rand) {
 	if o.Mirrored {
 		ordinal /= 2
 	}
-	start := &o.Starts[o.index(runSeed, ordinal, rng)]
+	start := &o.Starts[o.index(runSeed, ordinal, front, rng)]
 	h.Reset(start.Board)
 	for _, m := range start.Moves {
 		if o.StopProbability > 0 && rng.Float64() < o.StopProbability {
@@ -148,13 +156,15 @@ func (o *Openings) begin(h *chess.History, runSeed, ordinal uint64, rng *rand.Ra
 }
 
 // index returns which start a game takes.
-func (o *Openings) index(runSeed, ordinal uint64, rng *rand.Rand) int {
+func (o *Openings) index(runSeed, ordinal uint64, front int, rng *rand.Rand) int {
 	n := uint64(len(o.Starts))
 	switch o.Order {
 	case OrderSequential:
 		return int(ordinal % n)
 	case OrderShuffled:
 		return int(permute(ordinal%n, n, mix(runSeed^mix(ordinal/n))))
+	case OrderMastery:
+		return o.courseLine(front, rng)
 	}
 	x := rng.Float64() * o.cumulative[n-1]
 	i, _ := slices.BinarySearchFunc(o.cumulative, x, func(c, x float64) int {

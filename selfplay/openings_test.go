@@ -69,10 +69,10 @@ func TestOrders(t *testing.T) {
 	for pass := range uint64(20) {
 		seen := map[int]bool{}
 		for k := range n {
-			if got := sequential.index(1, pass*n+k, nil); got != int(k) {
+			if got := sequential.index(1, pass*n+k, 0, nil); got != int(k) {
 				t.Fatalf("sequential: game %d takes %d", pass*n+k, got)
 			}
-			i := shuffled.index(1, pass*n+k, nil)
+			i := shuffled.index(1, pass*n+k, 0, nil)
 			if i == int(k) {
 				same++
 			}
@@ -97,7 +97,7 @@ func TestWeights(t *testing.T) {
 	var count [3]float64
 	const rounds = 20000
 	for range rounds {
-		count[o.index(0, 0, rng)]++
+		count[o.index(0, 0, 0, rng)]++
 	}
 	for i, p := range []float64{0.2, 0.2, 0.6} {
 		if se := math.Sqrt(p * (1 - p) / rounds); math.Abs(count[i]/rounds-p) > 5*se {

@@ -46,8 +46,8 @@ func newExamStarts() *cobra.Command {
 		Use:   "starts",
 		Short: "Write start positions for self-play (KQK, KRK, KPK; none of the held-out ones)",
 		Long: `Writes start positions as FENs, one a line, for train --openings. With --staged
-they are a course, to be played in their order (--openings-order sequential): from
-mates in one to farther and farther away.`,
+they are a course, to be played as far as the net masters it (--openings-order
+mastery): from mates in one to farther and farther away.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := between("count", count, 3, 1e6); err != nil {

@@ -166,6 +166,8 @@ const (
 	Openings_SHUFFLED Openings_Order = 1
 	// Drawn with replacement.
 	Openings_RANDOM Openings_Order = 2
+	// The lines are a course, from easy to hard: as many as are mastered.
+	Openings_MASTERY Openings_Order = 3
 )
 
 // Enum value maps for Openings_Order.
@@ -174,11 +176,13 @@ var (
 		0: "SEQUENTIAL",
 		1: "SHUFFLED",
 		2: "RANDOM",
+		3: "MASTERY",
 	}
 	Openings_Order_value = map[string]int32{
 		"SEQUENTIAL": 0,
 		"SHUFFLED":   1,
 		"RANDOM":     2,
+		"MASTERY":    3,
 	}
 )
 
@@ -2346,7 +2350,7 @@ type Openings struct {
 	Positions []*Openings_Position `protobuf:"bytes,1,rep,name=positions" json:"positions,omitempty"`
 	// File of openings: start positions, one FEN or EPD a line, or games (.pgn), whose moves are played; empty = none.
 	File *string `protobuf:"bytes,2,opt,name=file" json:"file,omitempty"`
-	// How lines of the file are drawn: SEQUENTIAL, SHUFFLED or RANDOM.
+	// How lines of the file are drawn: SEQUENTIAL, SHUFFLED, RANDOM or MASTERY.
 	Order *Openings_Order `protobuf:"varint,3,opt,name=order,enum=chessbrain.config.v1.Openings_Order,def=2" json:"order,omitempty"`
 	// Uniformly random plies before the first searched move.
 	RandomPlies *int32 `protobuf:"varint,4,opt,name=random_plies,json=randomPlies,def=0" json:"random_plies,omitempty"`
@@ -2358,8 +2362,11 @@ type Openings struct {
 	Mirrored *bool `protobuf:"varint,7,opt,name=mirrored,def=0" json:"mirrored,omitempty"`
 	// Chance per ply that a game of a .pgn file is left there.
 	StopProbability *float64 `protobuf:"fixed64,8,opt,name=stop_probability,json=stopProbability,def=0" json:"stop_probability,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// MASTERY: share of decided games, among those that begin in the newest part of a course, from which it goes on.
+	// Below it the course goes back.
+	Mastery       *float64 `protobuf:"fixed64,9,opt,name=mastery,def=0.5" json:"mastery,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 // Default values for Openings fields.
@@ -2370,6 +2377,7 @@ const (
 	Default_Openings_PolicyTemperature = float64(1)
 	Default_Openings_Mirrored          = bool(false)
 	Default_Openings_StopProbability   = float64(0)
+	Default_Openings_Mastery           = float64(0.5)
 )
 
 func (x *Openings) Reset() {
@@ -2456,6 +2464,13 @@ func (x *Openings) GetStopProbability() float64 {
 		return *x.StopProbability
 	}
 	return Default_Openings_StopProbability
+}
+
+func (x *Openings) GetMastery() float64 {
+	if x != nil && x.Mastery != nil {
+		return *x.Mastery
+	}
+	return Default_Openings_Mastery
 }
 
 type MCTS struct {
@@ -7156,7 +7171,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\fresign-plies\x18\x05R\x05plies\x12K\n" +
 	"\vplaythrough\x18\x03 \x01(\x01:\x040.15B#\x8a\xb5\x18\x05[0,1]\x92\xb5\x18\x16\n" +
 	"\x12resign-playthrough\x18\x05R\vplaythrough\x122\n" +
-	"\x0emax_false_rate\x18\x04 \x01(\x01:\x010B\t\x8a\xb5\x18\x05[0,1]R\fmaxFalseRate\"\xf7\x04\n" +
+	"\x0emax_false_rate\x18\x04 \x01(\x01:\x010B\t\x8a\xb5\x18\x05[0,1]R\fmaxFalseRate\"\xae\x05\n" +
 	"\bOpenings\x12E\n" +
 	"\tpositions\x18\x01 \x03(\v2'.chessbrain.config.v1.Openings.PositionR\tpositions\x12$\n" +
 	"\x04file\x18\x02 \x01(\tB\x10\x92\xb5\x18\f\n" +
@@ -7169,16 +7184,18 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\fpolicy-plies\x18\x05R\vpolicyPlies\x12=\n" +
 	"\x12policy_temperature\x18\x06 \x01(\x01:\x011B\v\x8a\xb5\x18\a(0,100]R\x11policyTemperature\x12!\n" +
 	"\bmirrored\x18\a \x01(\b:\x05falseR\bmirrored\x127\n" +
-	"\x10stop_probability\x18\b \x01(\x01:\x010B\t\x8a\xb5\x18\x05[0,1]R\x0fstopProbability\x1aD\n" +
+	"\x10stop_probability\x18\b \x01(\x01:\x010B\t\x8a\xb5\x18\x05[0,1]R\x0fstopProbability\x12(\n" +
+	"\amastery\x18\t \x01(\x01:\x030.5B\t\x8a\xb5\x18\x05(0,1]R\amastery\x1aD\n" +
 	"\bPosition\x12\x10\n" +
 	"\x03fen\x18\x01 \x01(\tR\x03fen\x12&\n" +
-	"\x06weight\x18\x02 \x01(\x01:\x011B\v\x8a\xb5\x18\a(0,1e9]R\x06weight\"1\n" +
+	"\x06weight\x18\x02 \x01(\x01:\x011B\v\x8a\xb5\x18\a(0,1e9]R\x06weight\">\n" +
 	"\x05Order\x12\x0e\n" +
 	"\n" +
 	"SEQUENTIAL\x10\x00\x12\f\n" +
 	"\bSHUFFLED\x10\x01\x12\n" +
 	"\n" +
-	"\x06RANDOM\x10\x02\"\xaf\v\n" +
+	"\x06RANDOM\x10\x02\x12\v\n" +
+	"\aMASTERY\x10\x03\"\xaf\v\n" +
 	"\x04MCTS\x12|\n" +
 	"\vsimulations\x18\x01 \x01(\x05:\x0232BV\x8a\xb5\x18\a[1,1e8]\x92\xb5\x18G\n" +
 	"\x10mcts-simulations\x12\x10MCTS_SIMULATIONS\x18\x06 \x01J\x1dselfplay.simulations_scheduleR\vsimulations\x12:\n" +

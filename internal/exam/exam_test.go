@@ -119,6 +119,39 @@ func TestStarts(t *testing.T) {
 	}
 }
 
+// TestStagedStarts: distances grow along a course up to each ending's longest, and so
+// does the share of draws.
+func TestStagedStarts(t *testing.T) {
+	const n = 3000
+	starts, last := solved().StagedStarts(n, 2), map[chess.PieceType]int{}
+	var draws [4]int // by quarter
+	for i, fen := range starts {
+		b := parse(t, fen)
+		for _, p := range Pieces {
+			longest := solved()[p].Longest()
+			bound := 1 + solved()[chess.Pawn].Longest()*i/n
+			wdl, plies, ok := solved()[p].Probe(&b)
+			switch {
+			case !ok:
+			case wdl == 0:
+				draws[i*4/len(starts)]++
+			case plies > bound || bound <= longest && plies < bound:
+				t.Errorf("start %d: mate in %d plies, want %d", i, plies, bound)
+			default:
+				last[p] = max(last[p], plies)
+			}
+		}
+	}
+	for _, p := range Pieces {
+		if longest := solved()[p].Longest(); last[p] < longest-1 {
+			t.Errorf("piece %d: the longest mate of the course is %d plies of %d", p, last[p], longest)
+		}
+	}
+	if draws[0] == 0 || draws[0] > n/4/16 || draws[3] < n/4/6 || draws[3] > n/4/3 {
+		t.Errorf("%v draws by quarter", draws)
+	}
+}
+
 // TestHeldOutColours holds that exchanging the colours changes neither the value
 // nor the half, and is undone by doing it again.
 func TestHeldOutColours(t *testing.T) {

@@ -195,46 +195,54 @@ func (t Tables) HeldOutSet(n int, seed uint64) []Question {
 	return set
 }
 
-// courseDraws: one start of a course in so many is drawn.
+// courseDraws: one start in so many is drawn at the end of a course.
 const courseDraws = 4
 
-// StagedStarts returns up to n start positions as FENs, in the order in which
-// they are to be played: a course. Each comes from an ending chosen at random,
-// one in four is drawn, and the others are won or lost at a distance to mate
-// drawn evenly from those up to a bound, which grows from mate in one to the
-// ending's longest in the first three fifths of the course. So the net first
-// learns what the last moves of a win look like, and then reaches those positions
-// from farther and farther away. The solver chooses only where games begin; moves
-// and values are the net's own. No start is held out, over, or there twice; both
+// StagedStarts returns up to n start positions as FENs, from easy to hard: a course,
+// of which a net plays as much as it masters (selfplay.OrderMastery). Each comes from
+// an ending chosen at random, and is won or lost at a distance to mate that grows in
+// equal steps from mate in one to the longest of all endings. Beyond an ending's own
+// longest it is drawn evenly. So the net first learns what the last moves of a win
+// look like, and then reaches those positions from farther and farther away; it mates
+// with the queen before it needs that for a pawn. Drawn positions come in as the course
+// goes on: none at first, one in four at the end. Beside mates in one they would teach
+// that all that looks otherwise is drawn. The solver chooses only where games begin;
+// moves and values are the net's own. No start is held out, over, or there twice; both
 // colours are the strong side about equally often.
 func (t Tables) StagedStarts(n int, seed uint64) []string {
 	rng := rand.New(rand.NewPCG(seed, 4))
 	stages := map[chess.PieceType][][]chess.Board{} // by distance in plies; 0 = drawn
+	longest := 0
 	for _, p := range Pieces {
 		stages[p] = make([][]chess.Board, t[p].Longest()+2)
+		longest = max(longest, t[p].Longest())
 		for pos := range open(t[p], false) {
 			stages[p][pos.Plies] = append(stages[p][pos.Plies], pos.Board)
 		}
 	}
 	starts, used := make([]string, 0, n), map[string]bool{}
-	for tries := 0; len(starts) < n && tries < 20*n; tries++ {
-		ending := stages[Pieces[rng.IntN(len(Pieces))]]
-		distance := 0
-		if rng.IntN(courseDraws) > 0 {
-			longest := len(ending) - 1
-			grown := 2 + (longest-2)*len(starts)*5/(3*n) // all of it after 3/5 of the course
-			distance = 1 + rng.IntN(min(grown, longest))
-		}
-		if len(ending[distance]) == 0 {
-			continue
-		}
-		board := ending[distance][rng.IntN(len(ending[distance]))]
-		if rng.IntN(2) == 1 {
-			board = board.Recoloured()
-		}
-		if fen := board.FEN(); !used[fen] {
-			used[fen] = true
-			starts = append(starts, fen)
+	for place := range n {
+		for range 20 { // tries, since a position may be there already
+			ending := stages[Pieces[rng.IntN(len(Pieces))]]
+			distance := 0
+			if rng.IntN(courseDraws*n) >= place {
+				distance = 1 + longest*place/n
+				if last := len(ending) - 1; distance > last {
+					distance = 1 + rng.IntN(last)
+				}
+			}
+			if len(ending[distance]) == 0 {
+				continue
+			}
+			board := ending[distance][rng.IntN(len(ending[distance]))]
+			if rng.IntN(2) == 1 {
+				board = board.Recoloured()
+			}
+			if fen := board.FEN(); !used[fen] {
+				used[fen] = true
+				starts = append(starts, fen)
+				break
+			}
 		}
 	}
 	return starts

@@ -89,7 +89,8 @@ type selfPlayer struct {
 	meter   *monitor.Meter
 
 	resign selfplay.ResignWatch
-	rule   *selfplay.ResignRule
+	course selfplay.CourseWatch
+	worker selfplay.WorkerConfig
 	taken  run.Ordinals // numbers of the games that need not be begun
 	forked run.Ordinals // the same of what branched off them
 	before int64        // games on disk at the start
@@ -106,17 +107,16 @@ func (s *selfPlayer) run(ctx context.Context) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
-	worker, err := s.prepare(ctx)
-	if err != nil || s.opt.MaxGames > 0 && s.before >= s.opt.MaxGames {
+	if err := s.prepare(ctx); err != nil || s.opt.MaxGames > 0 && s.before >= s.opt.MaxGames {
 		return err // nothing to play: all asked for are there
 	}
 	unfinished := s.resumeGames()
-	worker.Tickets = newFreeTickets(&s.taken, s.opt.MaxGames)
+	s.worker.Tickets = newFreeTickets(&s.taken, s.opt.MaxGames)
 	if err := s.process.Listen(run.Commands{Status: s.page, Games: func() any { return s.stats.Shown.Games() }, Swap: s.swaps.Swap}); err != nil {
 		return err
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
-	players, err := StartPlayers(groupCtx, &s.nets, worker, s.Workers, unfinished)
+	players, err := StartPlayers(groupCtx, &s.nets, s.worker, s.Workers, unfinished)
 	if err != nil {
 		return err
 	}
@@ -151,8 +151,11 @@ func (s *selfPlayer) count() {
 			continue
 		}
 		s.games.Add(1)
+		if s.course.Count(g, s.worker.Game.Openings) {
+			s.worker.Front.Store(int64(s.course.Lines))
+		}
 		if s.resign.Count(g, s.MaxFalseRate) {
-			s.rule.Set(s.resign.Rule(s.Resign))
+			s.worker.Resign.Set(s.resign.Rule(s.Resign))
 			s.log.Info("the resignation rule changed", "resign_q", s.resign.Q, "trusted", s.resign.Trusted,
 				"tested", s.resign.Tested, "false", s.resign.False)
 		}
@@ -194,33 +197,33 @@ func (s *selfPlayer) begin() (err error) {
 
 // prepare reads this process's games, to know which are still to be played, and
 // opens the store.
-func (s *selfPlayer) prepare(ctx context.Context) (selfplay.WorkerConfig, error) {
-	if err := s.openStages(ctx); err != nil {
-		return selfplay.WorkerConfig{}, err
+func (s *selfPlayer) prepare(ctx context.Context) error {
+	err := s.openStages(ctx)
+	if err != nil {
+		return err
 	}
-	s.resign.Rule(s.Resign)
+	if s.worker, err = setup.WorkerConfig(s.opt.Effective.Config, s.number, &s.resign, &s.course, &s.stats); err != nil {
+		return err
+	}
 	outputs, err := OpenOutputs(OutputOptions{Root: s.Dir.Root, Process: s.name(), Job: s.Job, GameForms: s.Forms, Log: s.log})
 	if err != nil {
-		return selfplay.WorkerConfig{}, err
+		return err
 	}
 	if err := s.readGames(ctx, outputs); err != nil {
-		return selfplay.WorkerConfig{}, errors.Join(err, outputs.Close())
+		return errors.Join(err, outputs.Close())
 	}
+	s.worker.Resign.Set(s.resign.Rule(s.Resign))
+	s.worker.Front.Store(int64(s.course.Lines))
 	s.before = int64(s.taken.Len())
 	s.games.Store(s.before)
-	w, err := setup.WorkerConfig(s.opt.Effective.Config, s.number, &s.resign, &s.stats)
-	if err != nil {
-		return w, errors.Join(err, outputs.Close())
-	}
 	s.store = OpenStore(StoreOptions{Dir: s.Dir, Process: s.name(), Net: s.nets.Name(), Job: s.Job, Rescorers: s.stages.Rescorers,
 		Queue: MaxGroup, Outputs: outputs})
 	s.process.OnClose(func() error {
 		defer s.store.LogFaults(s.log)
 		return s.store.Close()
 	})
-	s.rule = w.Resign
-	w.Sink = s.store
-	return w, nil
+	s.worker.Sink = s.store
+	return nil
 }
 
 // openStages opens the rescorers and what exchanges them.
@@ -276,6 +279,7 @@ func (s *selfPlayer) readGames(ctx context.Context, outputs *Outputs) error {
 	for _, g := range games {
 		if s.take(g.Ordinal) {
 			s.resign.Count(g, s.MaxFalseRate)
+			s.course.Count(g, s.worker.Game.Openings)
 		}
 	}
 	return outputs.Put(games...)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -80,6 +82,39 @@ func TestSelfPlay(t *testing.T) {
 	}
 }
 
+// TestSelfPlayCourse: a playing process moves the front of its course, and knows it
+// again from its games.
+func TestSelfPlayCourse(t *testing.T) {
+	var list strings.Builder
+	for i := range 64 { // mates in one: rule-50 counters make the lines differ
+		fmt.Fprintf(&list, "7k/8/6K1/8/8/8/8/2Q5 w - - %d 1\n", i)
+	}
+	file := t.TempDir() + "/course.txt"
+	if err := os.WriteFile(file, []byte(list.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e := runtest.Resolve(t, t.TempDir()+"/run", "--openings-order=mastery --simulations=30 --openings="+file)
+	if p, err := playWith(t, t.Context(), e, 1, 60); err != nil || p.Games != 60 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	s := &selfPlayer{opt: SelfPlayOptions{Effective: e, Log: runtest.LogTo(io.Discard)}, number: 1}
+	var err error
+	if s.SelfPlay, err = setup.SelfPlayOf(e); err != nil {
+		t.Fatal(err)
+	}
+	if s.worker, err = setup.WorkerConfig(e.Config, 1, &s.resign, &s.course, nil); err != nil {
+		t.Fatal(err)
+	}
+	outputs, err := OpenOutputs(OutputOptions{Root: s.Dir.Root, Process: s.name(), Log: s.opt.Log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.log = s.opt.Log
+	if err := errors.Join(s.readGames(t.Context(), outputs), outputs.Close()); err != nil || s.course.Lines <= 4 || s.course.Lines >= 64 {
+		t.Errorf("after 60 games %d lines of 64 are open, %v", s.course.Lines, err)
+	}
+}
+
 // TestPlayers: workers share the tickets, none is lost or used twice while the
 // resignation rule changes under them, and each game follows one rule.
 func TestPlayers(t *testing.T) {
@@ -94,7 +129,8 @@ func TestPlayers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var watch selfplay.ResignWatch
-	worker, err := setup.WorkerConfig(e.Config, 1, &watch, nil)
+	var course selfplay.CourseWatch
+	worker, err := setup.WorkerConfig(e.Config, 1, &watch, &course, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/selfplay"
 )
 
 // TestOpeningsFile: a PGN gives lines of moves, another file positions; what is
@@ -45,6 +46,24 @@ func TestOpeningsFile(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "selfplay.openings") {
 			t.Errorf("%s: %v, want %s", c.file, err, c.want)
 		}
+	}
+}
+
+// TestCourseWithoutStarts: a course needs start positions, different ones.
+func TestCourseWithoutStarts(t *testing.T) {
+	o := config.Defaults().Selfplay.Openings
+	o.Order = ptr(config.Openings_MASTERY)
+	if _, err := openingsOf(o); err == nil || !strings.Contains(err.Error(), "selfplay.openings.order") || !strings.Contains(err.Error(), "--openings") {
+		t.Errorf("no positions: %v", err)
+	}
+	position := &config.Openings_Position{Fen: ptr("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"), Weight: ptr(1.0)}
+	o.Positions = []*config.Openings_Position{position}
+	if all, err := openingsOf(o); err != nil || all.Order != selfplay.OrderMastery || all.Mastery != 0.5 {
+		t.Errorf("one position: %v, %+v", err, all)
+	}
+	o.Positions = append(o.Positions, position)
+	if _, err := openingsOf(o); err == nil || !strings.Contains(err.Error(), "starts 1 and 2") {
+		t.Errorf("the same position twice: %v", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/chess"
@@ -181,13 +182,15 @@ func GameConfig(c *config.Config) (selfplay.GameConfig, error) {
 }
 
 // WorkerConfig says how a process plays.
-func WorkerConfig(c *config.Config, process uint64, resign *selfplay.ResignWatch, stats *selfplay.Stats) (selfplay.WorkerConfig, error) {
+func WorkerConfig(c *config.Config, process uint64, resign *selfplay.ResignWatch, course *selfplay.CourseWatch, stats *selfplay.Stats) (selfplay.WorkerConfig, error) {
 	game, err := GameConfig(c)
 	if err != nil {
 		return selfplay.WorkerConfig{}, &config.Error{Field: "selfplay", Reason: err.Error()}
 	}
+	front := new(atomic.Int64)
+	front.Store(int64(course.Lines))
 	return selfplay.WorkerConfig{
-		Game: game, RunSeed: c.GetSeed(), Process: process,
+		Front: front, Game: game, RunSeed: c.GetSeed(), Process: process,
 		Parallel: int(c.GetSelfplay().GetGamesPerWorker()), Pools: int(c.GetSelfplay().GetPools()), CacheEntries: int(c.GetMcts().GetCacheEntries()),
 		Stats: stats, Resign: selfplay.NewResignRule(resign.Rule(ResignOf(c.GetSelfplay().GetResign()))),
 	}, nil
@@ -234,16 +237,20 @@ func openingsOf(o *config.Openings) (*selfplay.Openings, error) {
 		}
 		starts = append(starts, more...)
 	}
+	if o.GetOrder() == config.Openings_MASTERY && len(starts) == 0 {
+		return nil, &config.Error{Field: "selfplay.openings.order", Reason: "MASTERY has no course: there are no start positions",
+			Remedy: "name a list of start positions, from easy to hard, with --openings"}
+	}
 	order := map[config.Openings_Order]selfplay.Order{
 		config.Openings_RANDOM: selfplay.OrderRandom, config.Openings_SEQUENTIAL: selfplay.OrderSequential,
-		config.Openings_SHUFFLED: selfplay.OrderShuffled,
+		config.Openings_SHUFFLED: selfplay.OrderShuffled, config.Openings_MASTERY: selfplay.OrderMastery,
 	}[o.GetOrder()]
 	all, err := selfplay.NewOpenings(starts, order, int(o.GetRandomPlies()))
 	if err != nil {
 		return nil, &config.Error{Field: "selfplay.openings", Reason: err.Error()}
 	}
 	all.PolicyPlies, all.PolicyTemperature = int(o.GetPolicyPlies()), o.GetPolicyTemperature()
-	all.Mirrored, all.StopProbability = o.GetMirrored(), o.GetStopProbability()
+	all.Mirrored, all.StopProbability, all.Mastery = o.GetMirrored(), o.GetStopProbability(), o.GetMastery()
 	return all, nil
 }
 

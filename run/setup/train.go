@@ -253,8 +253,8 @@ func (t *Training) DeviceRows() int {
 func (t *Training) OpenInference() (Inference, error) { return OpenInference(t.e.Config) }
 
 // Worker says how the own games are played, by the process of a number.
-func (t *Training) Worker(process uint64, resign *selfplay.ResignWatch, stats *selfplay.Stats) (selfplay.WorkerConfig, error) {
-	return WorkerConfig(t.e.Config, process, resign, stats)
+func (t *Training) Worker(process uint64, resign *selfplay.ResignWatch, course *selfplay.CourseWatch, stats *selfplay.Stats) (selfplay.WorkerConfig, error) {
+	return WorkerConfig(t.e.Config, process, resign, course, stats)
 }
 
 // OpenLoader builds the data loader; warnings say what of it the trainer mixes.

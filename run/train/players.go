@@ -2,6 +2,7 @@ package train
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
@@ -20,6 +21,8 @@ type players struct {
 	outputs *play.Outputs // the store's, which closes them; nil = none
 	store   *play.Store
 	resign  *selfplay.ResignRule // of the games that begin
+	front   *atomic.Int64        // of the course that they begin in
+	starts  *selfplay.Openings   // theirs
 	stats   selfplay.Stats
 
 	published time.Time     // when the players got their net
@@ -50,11 +53,11 @@ func (p *players) open() (Games, error) {
 	if err := p.publish(); err != nil {
 		return nil, err
 	}
-	worker, err := p.cfg.Worker(processTrain, &p.state.Resign, &p.stats)
+	worker, err := p.cfg.Worker(processTrain, &p.state.Resign, &p.state.Course, &p.stats)
 	if err != nil {
 		return nil, err
 	}
-	p.resign = worker.Resign
+	p.resign, p.front, p.starts = worker.Resign, worker.Front, worker.Game.Openings
 	e := &p.cfg.Episodes
 	p.store = play.OpenStore(play.StoreOptions{FS: p.opt.storeFS, Dir: p.dir, Process: trainProcess, Net: p.netName(), Job: p.info.Job,
 		Rescorers: p.stages.Rescorers, Queue: e.Queue, MaxBytes: p.opt.chunkBytes, Outputs: p.outputs})
@@ -93,9 +96,12 @@ func (p *players) publish() error {
 	return nil
 }
 
-// watch lets games be resigned once that has proved right, and makes the
+// watch moves the course's front, lets games be resigned once that has proved right, and makes the
 // threshold stricter where too many resignations would have been false.
 func (p *players) watch(g *record.Game) {
+	if p.state.Course.Count(g, p.starts) {
+		p.front.Store(int64(p.state.Course.Lines))
+	}
 	if !p.state.Resign.Count(g, p.cfg.Episodes.MaxFalseRate) || p.resign == nil {
 		return
 	}

@@ -26,6 +26,7 @@ type State struct {
 	Metrics   json.RawMessage  `json:"metrics,omitempty"` // where the metrics files ended
 
 	Resign      selfplay.ResignWatch `json:"resign"`
+	Course      selfplay.CourseWatch `json:"course"`
 	Gradients   GradientWatch        `json:"gradients"`
 	Checkpoints int64                `json:"checkpoints"`           // written so far, this one included
 	ExportOwed  bool                 `json:"export_owed,omitempty"` // an export follows this checkpoint, which its epoch asks for
