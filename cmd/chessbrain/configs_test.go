@@ -12,7 +12,7 @@ import (
 // no configuration of a command.
 var recipes = map[string]string{
 	"example.textproto": "train", "models.textproto": "",
-	"chess.textproto": "train", "first.textproto": "train", "speedrun.textproto": "train", "overnight.textproto": "train", "endgames.textproto": "train", "rl.textproto": "train", "sl.textproto": "train",
+	"chess.textproto": "train", "first.textproto": "train", "speedrun.textproto": "train", "overnight.textproto": "train", "endgames.textproto": "train --openings starts.txt", "rl.textproto": "train", "sl.textproto": "train",
 	"human.textproto": "train --data games.pgn",
 	"smoke.textproto": "run", "laptop.textproto": "run", "gpu.textproto": "run", "h200.textproto": "run", "gumbel.textproto": "run", "loop.textproto": "run",
 	"training/selfplay1.textproto": "selfplay", "training/selfplay2.textproto": "selfplay", "training/selfplay8a.textproto": "selfplay",
@@ -73,8 +73,10 @@ func dryRun(t *testing.T, command, path string) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile("games.pgn", nil, 0o666); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{"games.pgn": "", "starts.txt": "8/8/8/8/8/2k5/8/KQ6 w - - 0 1\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 	root, out := newRoot(), new(bytes.Buffer)
 	root.SetOut(out)

@@ -73,7 +73,7 @@ func TestRaces(t *testing.T) {
 		{"race_shared", 1, 8, warps}, {"race_shared", 2, 9, ""},
 		{"race_shared", 1, 10, ""}, {"race_shared", 1, 11, lanes},
 		{"race_shared", 1, 12, "race"},
-		{"race_shared", 1, 13, "read it"}, {"race_shared", 1, 14, ""},
+		{"race_shared", 1, 13, "lies between"}, {"race_shared", 1, 14, ""},
 		{"race_shared", 1, 15, warps}, {"race_shared", 1, 16, ""},
 		{"race_shared", 1, 17, lanes}, {"race_shared", 1, 18, ""},
 		{"race_shared", 1, 19, lanes}, {"race_shared", 1, 20, ""},
