@@ -82,9 +82,10 @@ func checkRoundTrip(t *testing.T, e LayerEncoding, got, want *nn.Param) {
 	}
 }
 
-// A pooled value head is an ordinary one in a file, which computes the same.
+// A pooled value head is an ordinary one in a file, which computes the same, and an
+// auxiliary head is not there.
 func TestWriteNetPooled(t *testing.T) {
-	n := sample(t, "8x1-pooled")
+	n := sample(t, "8x1-pooled-aux")
 	for _, folded := range []bool{false, true} {
 		got, _ := readBack(t, writtenNet(t, n, &NetInfo{Folded: folded}, Float32))
 		if want := sample(t, "8x1").Arch; !got.Arch.Equal(want) {
@@ -92,7 +93,7 @@ func TestWriteNetPooled(t *testing.T) {
 		}
 		sameOutputs(t, "a pooled net", got, n, 1e-5)
 	}
-	if n.Arch.String() != "8x1-se-pooled" || n.Validate() != nil {
+	if n.Arch.String() != "8x1-se-pooled-aux" || n.Validate() != nil {
 		t.Errorf("the net that was written has become %s: %v", n.Arch, n.Validate())
 	}
 }

@@ -28,7 +28,7 @@ func onnxOf(t *testing.T, n *nn.Net, meta map[string]string) []byte {
 func TestWriteONNX(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 3))
-	for _, name := range []string{"8x2", "6x1-mish", "8x1-plain-scalar-noml", "2x1-classical-scalar-mish", "4x1-pooled"} {
+	for _, name := range []string{"8x2", "6x1-mish", "8x1-plain-scalar-noml", "2x1-classical-scalar-mish", "4x1-pooled", "4x1-aux"} {
 		n := sample(t, name)
 		for _, p := range n.Params { // some batch norm that matters, some negative numbers
 			for i := range p.Data {
