@@ -115,9 +115,7 @@ var deviceHeads = map[Head]device.Head{HeadPolicy: device.Policy, HeadValue: dev
 	HeadSurvival: device.Survival, HeadMaterial: device.Material, HeadReply: device.Reply, HeadShortTerm: device.ShortTerm}
 
 // Auxiliary says whether the loss is of the auxiliary head.
-func (l *Loss) Auxiliary() bool {
-	return l.Head != HeadWeights && deviceHeads[l.Head].Output() == nn.Auxiliary
-}
+func (l *Loss) Auxiliary() bool { return deviceHeads[l.Head].Output() == nn.Auxiliary }
 
 // term is a loss in the device's words.
 func (l *Loss) term() device.Term {

@@ -121,6 +121,7 @@ through some of them. Of a run's net it says how it answers those that no game w
 			walked := exam.Walked{}
 			root, _, _ := strings.Cut(runArg(args), "@")
 			if _, there, err := run.ReadRunInfo(root); o.net == "" && there && err == nil {
+				tell(c)("reading the games of %s", root)
 				if err := setup.EachBoard(c.Context(), root, walked.Add); err != nil {
 					return pathError(err)
 				}

@@ -55,7 +55,7 @@ func WriteONNX(w io.Writer, net *nn.Net, meta map[string]string) error {
 
 // onnxModel returns the ModelProto.
 func onnxModel(net *nn.Net, meta map[string]string) (message, error) {
-	id := net.ID()
+	id := net.ID() // of the whole net, by which its run knows it
 	net = net.Playing()
 	arch, err := json.Marshal(net.Arch)
 	if err != nil {

@@ -224,26 +224,35 @@ func (t Tables) StagedStarts(n int, seed uint64) []string {
 	for place := range n {
 		for range 20 { // tries, since a position may be there already
 			ending := stages[Pieces[rng.IntN(len(Pieces))]]
-			distance := 0
-			if rng.IntN(courseDraws*n) >= place {
-				distance = 1 + longest*place/n
-				if last := len(ending) - 1; distance > last {
-					distance = 1 + rng.IntN(last)
-				}
-			}
-			if len(ending[distance]) == 0 {
+			board, ok := startAt(ending, longest*place/n, rng.IntN(courseDraws*n) < place, rng)
+			if !ok || used[board.FEN()] {
 				continue
 			}
-			board := ending[distance][rng.IntN(len(ending[distance]))]
-			if rng.IntN(2) == 1 {
-				board = board.Recoloured()
-			}
-			if fen := board.FEN(); !used[fen] {
-				used[fen] = true
-				starts = append(starts, fen)
-				break
-			}
+			starts = append(starts, board.FEN())
+			used[board.FEN()] = true
+			break
 		}
 	}
 	return starts
+}
+
+// startAt draws a position of an ending, whose positions lie by distance in plies (0 =
+// drawn): a drawn one, or one that is decided further than beyond, as far as the ending
+// goes. False: there is none at that distance.
+func startAt(ending [][]chess.Board, beyond int, drawn bool, rng *rand.Rand) (b chess.Board, ok bool) {
+	distance := 0
+	if !drawn {
+		distance = 1 + beyond
+		if last := len(ending) - 1; distance > last {
+			distance = 1 + rng.IntN(last)
+		}
+	}
+	if len(ending[distance]) == 0 {
+		return b, false
+	}
+	b = ending[distance][rng.IntN(len(ending[distance]))]
+	if rng.IntN(2) == 1 {
+		b = b.Recoloured()
+	}
+	return b, true
 }

@@ -41,7 +41,7 @@ func (t *Term) knows(v encoding.QDM, value string) bool {
 	switch {
 	case t.Head == MovesLeft:
 		return v.M == v.M
-	case value == nn.ValueScalar || t.Head == ShortTerm:
+	case value == nn.ValueScalar:
 		return v.Q == v.Q
 	}
 	return v.Q == v.Q && v.D == v.D

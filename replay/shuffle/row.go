@@ -15,17 +15,18 @@ import (
 //
 //	u8   flags: 1 black to move; castling rights 2 our queenside, 4 our kingside,
 //	     8 and 16 theirs; 32 raw masks; 64 policy as counts; 128 weight follows
-//	u8   rule50; 128 what came later follows
+//	u8   rule50
 //	u8   number of legal moves n
 //	     raw masks: 104 x u64; else the boards (boards.go)
 //	11n  bits, padded to a byte: their policy indices, in the batch's order
 //	n    bits, padded: which of them have a policy above 0; for each of those a
 //	     uvarint count (the policy is the count's share of the sum, as
 //	     record.Replayer computes it) or a float32
-//	u24  three bits a target (kinds below), then what the kinds say
+//	u24  three bits a target (kinds below), and above them one: what came later follows;
+//	     then what the kinds say
 //	f32  weight, if flagged; else it is 1
-//	     if flagged, what came later (encoding.Ahead): u8 from, u8 to; 128 of from: i8
-//	     material and u64 survive follow
+//	     if the u24 says so, what came later (encoding.Ahead): u8 from, u8 to; 128 of
+//	     from: i8 material and u64 survive follow
 //
 // The masks' 832 bytes become some 40, the row 130 to 260.
 const (
@@ -33,8 +34,8 @@ const (
 	flagCounts = 64
 	flagWeight = 128
 
-	rule50Ahead = 128 // in rule50
-	fromKnown   = 128 // in from
+	targetsAhead = 1 << (3 * encoding.NumTargets) // in the u24
+	fromKnown    = 128                            // in from
 )
 
 // The kinds of a target.
@@ -63,8 +64,8 @@ func AppendRow(dst []byte, b *encoding.TrainBatch, i int, counts []uint32) ([]by
 	if len(legal) > 255 {
 		return dst, fmt.Errorf("row has %d legal moves, at most 255 can be stored", len(legal))
 	}
-	if s.BlackToMove|s.OurOOO|s.OurOO|s.TheirOOO|s.TheirOO > 1 || s.Rule50 >= rule50Ahead {
-		return dst, fmt.Errorf("row has scalars %+v, rights and side must be 0 or 1, rule50 below %d", *s, rule50Ahead)
+	if s.BlackToMove|s.OurOOO|s.OurOO|s.TheirOOO|s.TheirOO > 1 {
+		return dst, fmt.Errorf("row has scalars %+v, rights and side must be 0 or 1", *s)
 	}
 	flags := s.BlackToMove | s.OurOOO<<1 | s.OurOO<<2 | s.TheirOOO<<3 | s.TheirOO<<4
 	if giveCounts(policy, counts) {
@@ -73,11 +74,8 @@ func AppendRow(dst []byte, b *encoding.TrainBatch, i int, counts []uint32) ([]by
 	if b.Weight[i] != 1 {
 		flags |= flagWeight
 	}
-	at, rule50 := len(dst), s.Rule50
-	if b.Ahead[i] != (encoding.Ahead{}) {
-		rule50 |= rule50Ahead
-	}
-	dst = append(dst, flags, rule50, uint8(len(legal)))
+	at, ahead := len(dst), b.Ahead[i] != (encoding.Ahead{})
+	dst = append(dst, flags, s.Rule50, uint8(len(legal)))
 	var ok bool
 	if dst, ok = appendBoards(dst, &b.Masks[i]); !ok {
 		dst[at] |= flagRaw
@@ -87,11 +85,11 @@ func AppendRow(dst []byte, b *encoding.TrainBatch, i int, counts []uint32) ([]by
 	}
 	dst = appendMoves(dst, legal)
 	dst = appendPolicy(dst, policy, counts, flags&flagCounts != 0)
-	dst = appendTargets(dst, &b.Targets[i])
+	dst = appendTargets(dst, &b.Targets[i], ahead)
 	if flags&flagWeight != 0 {
 		dst = le.AppendUint32(dst, math.Float32bits(b.Weight[i]))
 	}
-	if rule50&rule50Ahead != 0 {
+	if ahead {
 		dst = appendAhead(dst, &b.Ahead[i])
 	}
 	return dst, nil
@@ -154,9 +152,12 @@ func appendPolicy(dst []byte, policy []float32, counts []uint32, asCounts bool) 
 	return dst
 }
 
-// appendTargets writes the value targets.
-func appendTargets(dst []byte, targets *[encoding.NumTargets]encoding.QDM) []byte {
+// appendTargets writes the value targets, and whether what came later follows.
+func appendTargets(dst []byte, targets *[encoding.NumTargets]encoding.QDM, ahead bool) []byte {
 	at, kinds := len(dst), 0
+	if ahead {
+		kinds = targetsAhead
+	}
 	dst = append(dst, 0, 0, 0)
 	for k := range targets {
 		v := &targets[k]

@@ -79,7 +79,7 @@ func TestRowOddities(t *testing.T) {
 				b.Masks[0][m] = [2]uint64{allOnes, 5}[k%3&1]
 			}
 		}
-		b.Scalars[0] = encoding.Scalars{OurOO: uint8(k & 1), TheirOOO: uint8(k >> 1 & 1), Rule50: uint8(rng.IntN(rule50Ahead))}
+		b.Scalars[0] = encoding.Scalars{OurOO: uint8(k & 1), TheirOOO: uint8(k >> 1 & 1), Rule50: uint8(rng.IntN(256))}
 		for j := range n {
 			b.Legal[j] = uint16(rng.IntN(encoding.NumPolicy))
 			b.Policy[j] = max(0, rng.Float32()-0.5)

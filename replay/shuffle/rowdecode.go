@@ -24,15 +24,15 @@ func DecodeRow(b *encoding.TrainBatch, data []byte) error {
 		d.boards(&b.Masks[i])
 	}
 	b.Scalars[i] = encoding.Scalars{BlackToMove: flags & 1, OurOOO: flags >> 1 & 1, OurOO: flags >> 2 & 1,
-		TheirOOO: flags >> 3 & 1, TheirOO: flags >> 4 & 1, Rule50: rule50 &^ rule50Ahead}
+		TheirOOO: flags >> 3 & 1, TheirOO: flags >> 4 & 1, Rule50: rule50}
 	d.moves(b.LegalOf(i))
 	d.policy(b.PolicyOf(i), flags&flagCounts != 0)
-	d.targets(&b.Targets[i])
+	ahead := d.targets(&b.Targets[i])
 	b.Weight[i] = 1
 	if flags&flagWeight != 0 {
 		b.Weight[i] = d.finite("weight")
 	}
-	if rule50&rule50Ahead != 0 {
+	if ahead {
 		d.ahead(&b.Ahead[i])
 	}
 	if err := d.End(); err != nil {
@@ -119,11 +119,11 @@ func (d *decoder) policy(policy []float32, asCounts bool) {
 	}
 }
 
-// targets reads the value targets.
-func (d *decoder) targets(targets *[encoding.NumTargets]encoding.QDM) {
+// targets reads the value targets, and whether what came later follows.
+func (d *decoder) targets(targets *[encoding.NumTargets]encoding.QDM) (ahead bool) {
 	head := d.Take(3)
 	if head == nil {
-		return
+		return false
 	}
 	kinds := int(head[0]) | int(head[1])<<8 | int(head[2])<<16
 	for k := range targets {
@@ -145,9 +145,10 @@ func (d *decoder) targets(targets *[encoding.NumTargets]encoding.QDM) {
 			*v = targets[k-1]
 		default:
 			d.Fail("target %d of kind %d", k, kind)
-			return
+			return false
 		}
 	}
+	return kinds&targetsAhead != 0
 }
 
 func (d *decoder) partial(v *encoding.QDM) {

@@ -84,8 +84,8 @@ func (s *sources) checkSplit(w setup.Window) error {
 		if m == nil {
 			return fmt.Errorf("%w: the finished shuffle of %s is gone", prepare.ErrNoInput, in.Dir)
 		}
-		if w.Ahead && !m.Ahead {
-			return fmt.Errorf("%s has no targets for this run's auxiliary losses: shuffle it again with --ahead, or leave these losses away", in.Dir)
+		if err := w.CheckShuffle(in.Dir, m); err != nil {
+			return err
 		}
 		if share, theta := w.HeldOut, w.ShortTerm; m.Validation != share || m.ShortTerm != theta || m.Split != shuffle.SplitByGame {
 			return fmt.Errorf("%s splits by %s and holds out %g of it, with st-theta %g; this run by %s, %g and %g "+

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -85,14 +84,7 @@ func TestSelfPlay(t *testing.T) {
 // TestSelfPlayCourse: a playing process moves the front of its course, and knows it
 // again from its games.
 func TestSelfPlayCourse(t *testing.T) {
-	var list strings.Builder
-	for i := range 64 { // mates in one: rule-50 counters make the lines differ
-		fmt.Fprintf(&list, "7k/8/6K1/8/8/8/8/2Q5 w - - %d 1\n", i)
-	}
-	file := t.TempDir() + "/course.txt"
-	if err := os.WriteFile(file, []byte(list.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	file := runtest.Course(t)
 	e := runtest.Resolve(t, t.TempDir()+"/run", "--openings-order=mastery --simulations=30 --openings="+file)
 	if p, err := playWith(t, t.Context(), e, 1, 60); err != nil || p.Games != 60 {
 		t.Fatalf("%+v, %v", p, err)

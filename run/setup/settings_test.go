@@ -35,6 +35,27 @@ func TestArchOf(t *testing.T) {
 	}
 }
 
+// TestAuxiliary: a loss of the auxiliary head gives a net that head, the window its
+// targets, and a loop's shuffles theirs; a soft policy loss gives nothing of it.
+func TestAuxiliary(t *testing.T) {
+	for loss, want := range map[string]bool{
+		"head: REPLY kind: CROSS_ENTROPY": true, "head: SHORT_TERM kind: MSE": true, "head: POLICY kind: SOFT_CROSS_ENTROPY": false,
+	} {
+		e := resolve(t, "training { losses { head: POLICY kind: CROSS_ENTROPY metric: 'p' } losses { "+loss+" metric: 'x' } }")
+		arch, err := trainedArch(e.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cycle, err := NewCycle(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if head, window := arch.Head(nn.Auxiliary) != nil, windowOf(e.Config).Ahead; head != want || window != want || cycle.Shuffle.Ahead != want {
+			t.Errorf("%s: head %t, window %t, shuffles %t, want %t", loss, head, window, cycle.Shuffle.Ahead, want)
+		}
+	}
+}
+
 // TestDefaultLossesAgree: the configuration's default losses and the trainer's
 // are one list.
 func TestDefaultLossesAgree(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay/loader"
+	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/selfplay"
 	"github.com/chessbrain/chessbrain/trainer"
@@ -68,6 +69,14 @@ type Window struct {
 	Rows         int64
 	HeldOut      float64 // share of the games that are never trained on
 	Symmetries   bool    // a row is shown in one of its symmetries, drawn anew each time
+}
+
+// CheckShuffle refuses the shuffle in dir if its rows lack targets that are learnt.
+func (w *Window) CheckShuffle(dir string, m *shuffle.Manifest) error {
+	if w.Ahead && !m.Ahead {
+		return fmt.Errorf("%s has no targets for this run's auxiliary losses: shuffle it again with --ahead, or leave these losses away", dir)
+	}
+	return nil
 }
 
 // Episodes is how a training on games goes on.

@@ -1,11 +1,8 @@
 package train
 
 import (
-	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"strings"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
@@ -15,14 +12,7 @@ import (
 // TestCourse: a run on a course that is stopped, killed and goes on plays the games of one
 // that was not, its front is in the checkpoint, and workers beside the trainer move it, too.
 func TestCourse(t *testing.T) {
-	var list strings.Builder
-	for i := range 64 { // mates in one: rule-50 counters make the lines differ
-		fmt.Fprintf(&list, "7k/8/6K1/8/8/8/8/2Q5 w - - %d 1\n", i)
-	}
-	file := t.TempDir() + "/course.txt"
-	if err := os.WriteFile(file, []byte(list.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	file := runtest.Course(t)
 	more := "--openings-order=mastery --simulations=30 --train-steps-per-episode=1 --checkpoint-interval=7 --openings=" + file
 	lines := func(dir string) int {
 		d, _ := jobOf(t, dir)

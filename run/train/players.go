@@ -96,8 +96,8 @@ func (p *players) publish() error {
 	return nil
 }
 
-// watch moves the course's front, lets games be resigned once that has proved right, and makes the
-// threshold stricter where too many resignations would have been false.
+// watch moves the course's front, lets games be resigned once that has proved right,
+// and makes the threshold stricter where too many resignations would have been false.
 func (p *players) watch(g *record.Game) {
 	if p.state.Course.Count(g, p.starts) {
 		p.front.Store(int64(p.state.Course.Lines))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 
@@ -55,8 +54,8 @@ func (r *training) openShuffled(ctx context.Context) (*shuffledRows, error) {
 	if want := w.HeldOut; m.Validation != want {
 		r.log.Warn("the shuffle holds out another share of games than this run", "shuffle", m.Validation, "run", want)
 	}
-	if w.Ahead && !m.Ahead {
-		return nil, errors.Join(fmt.Errorf("%s has no targets for this run's auxiliary losses: shuffle it again with --ahead, or leave these losses away", dir), source.Close())
+	if err := w.CheckShuffle(dir, m); err != nil {
+		return nil, errors.Join(err, source.Close())
 	}
 	if want := w.ShortTerm; m.ShortTerm != want {
 		r.log.Warn("targets ST of the shuffle have another theta than this run", "shuffle", m.ShortTerm, "run", want)

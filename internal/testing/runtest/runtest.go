@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -60,6 +61,20 @@ func ResolveText(dir, more string) (*config.Effective, error) {
 		return nil, err
 	}
 	return config.Resolve(config.Input{File: file, Flags: flags})
+}
+
+// Course writes a list of 64 start positions, mates in one, and returns its path.
+func Course(t testing.TB) string {
+	t.Helper()
+	var list strings.Builder
+	for i := range 64 { // rule-50 counters make the lines differ
+		fmt.Fprintf(&list, "7k/8/6K1/8/8/8/8/2Q5 w - - %d 1\n", i)
+	}
+	file := t.TempDir() + "/course.txt"
+	if err := os.WriteFile(file, []byte(list.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // LogTo is a logger whose lines a test can look at.

@@ -80,21 +80,27 @@ func (h *policyHead) lose(s span) {
 		if h.entropy[i] = r.Entropy; !r.Known {
 			h.entropy[i] = math.NaN()
 		}
-		if len(h.terms) == 1 {
-			continue
+		if len(h.terms) > 1 {
+			h.loseSoft(s, i, prob, dy)
 		}
-		legal := b.LegalOf(i)
-		for j, v := range legal {
-			prob[j] = h.y[i*h.width+int(h.off[v])]
-		}
-		h.softPolicyTerms(s, i, prob, func(grad []float32) {
-			for j, v := range legal {
-				if dy != nil {
-					dy[h.off[v]] += grad[j]
-				}
-			}
-		})
 	}
+}
+
+// loseSoft takes the losses of row i's softened policies, and adds their gradients to dy
+// where they are wanted. logits, beside the legal moves, is scratch.
+func (h *policyHead) loseSoft(s span, i int, logits, dy []float32) {
+	legal := h.e.batch.LegalOf(i)
+	for j, v := range legal {
+		logits[j] = h.y[i*h.width+int(h.off[v])]
+	}
+	h.softPolicyTerms(s, i, logits, func(grad []float32) {
+		if dy == nil {
+			return
+		}
+		for j, v := range legal {
+			dy[h.off[v]] += grad[j]
+		}
+	})
 }
 
 // backward sets the gradients of the parameters and sets dx to that of x, or
