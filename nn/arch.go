@@ -13,13 +13,20 @@ var ErrArch = errors.New("net architecture")
 // Choices of Arch's string fields. What each kind of block and head computes stands in
 // docs/FORMATS.md, its sizes and parameters in kinds.go.
 const (
-	ReLU = "relu"
-	Mish = "mish"
+	ReLU  = "relu"
+	Mish  = "mish"
+	ReLU2 = "relu2" // max(0,x)^2, inside encoders alone, as the next two
+	Swish = "swish" // x*sigmoid(x)
+	SELU  = "selu"
 
 	// Kinds of blocks.
-	BlockInput    = "input_convolution" // planes of the position, one 3x3 convolution
-	BlockResidual = "residual"          // two 3x3 convolutions, with or without squeeze-and-excitation
-	BlockSparse   = "sparse"            // accumulators: sums of the rows of a table that the position's features name
+	BlockInput          = "input_convolution" // planes of the position, one 3x3 convolution
+	BlockResidual       = "residual"          // two 3x3 convolutions, with or without squeeze-and-excitation
+	BlockEmbedding      = "embedding"         // planes of a square and encoding.SquareMap, one fully connected layer
+	BlockDenseEmbedding = "dense_embedding"   // planes of a square and what a layer says to it of all men
+	BlockEncoder        = "encoder"           // attention between squares, then two fully connected layers on each
+	BlockSmolgen        = "smolgen_encoder"   // the same; how squares attend depends on the whole position, too
+	BlockSparse         = "sparse"            // accumulators: sums of the rows of a table that the position's features name
 
 	// Outputs of heads, in the order of Arch.Heads.
 	Policy    = "policy"
@@ -29,6 +36,7 @@ const (
 	// Kinds of policy heads.
 	PolicyConvolutional = "convolutional" // 80 planes, of which 73 are gathered to the 1858 moves
 	PolicyClassical     = "classical"     // one fully connected layer to the 1858 moves
+	PolicyAttention     = "attention"     // the square that a move leaves and the one that it goes to are multiplied
 	PolicyMoves         = "moves"         // of a sparse net: a row of units a move
 
 	// Kinds of value and moves-left heads.
@@ -46,7 +54,7 @@ const (
 // block's output. Copies share the lists; Clone does not. Its JSON form is canonical
 // (archjson.go).
 type Arch struct {
-	Activation string  `json:"activation"` // ReLU or Mish, everywhere but at the outputs
+	Activation string  `json:"activation"` // ReLU or Mish, where a block or head has none of its own
 	Blocks     []Block `json:"blocks"`     // the first one reads the position, all others are alike
 	Heads      []Head  `json:"heads"`      // policy, value; moves left and auxiliary where the net has them
 }
@@ -55,8 +63,26 @@ type Arch struct {
 type Block struct {
 	Kind        string `json:"kind"`
 	InputFormat int    `json:"input_format,omitempty"` // of BlockInput: 1 = the classical 112 planes
-	Width       int    `json:"width,omitempty"`        // channels of BlockInput's output; accumulators of each side of BlockSparse
+	Width       int    `json:"width,omitempty"`        // channels of the output of a block that reads the position; accumulators of each side of BlockSparse
 	SERatio     int    `json:"se_ratio,omitempty"`     // of BlockResidual: see SEUnits; 0 = no squeeze-and-excitation
+
+	// Of embeddings: 1 = the output is scaled and shifted by factors of their own for each
+	// square and channel; numbers that BlockDenseEmbedding says to each square.
+	Gated     int `json:"gated,omitempty"`
+	Positions int `json:"positions,omitempty"`
+
+	// Of encoders, and the first two of BlockDenseEmbedding, too.
+	Hidden           int    `json:"hidden,omitempty"`            // units of the feed-forward layers
+	HiddenActivation string `json:"hidden_activation,omitempty"` // and theirs
+	Heads            int    `json:"heads,omitempty"`             // of attention
+	HeadWidth        int    `json:"head_width,omitempty"`        // of a head's queries, keys and values
+
+	// Of BlockSmolgen: channels that each square gives, units made of all squares', units
+	// of each head made of those, and the activation of both layers.
+	Compressed        int    `json:"compressed,omitempty"`
+	SmolgenHidden     int    `json:"smolgen_hidden,omitempty"`
+	SmolgenUnits      int    `json:"smolgen_units,omitempty"`
+	SmolgenActivation string `json:"smolgen_activation,omitempty"`
 }
 
 // Head is an output of a net. Sizes that its kind does not have are 0.
@@ -64,8 +90,8 @@ type Head struct {
 	Output   string `json:"output"` // Policy, Value, MovesLeft or Auxiliary
 	Kind     string `json:"kind"`
 	Form     string `json:"form,omitempty"`     // of a value head: ValueWDL or ValueScalar
-	Channels int    `json:"channels,omitempty"` // of the 1x1 convolution
-	Hidden   int    `json:"hidden,omitempty"`   // units before the last layer
+	Channels int    `json:"channels,omitempty"` // of the 1x1 convolution, or of an attention policy's embedding
+	Hidden   int    `json:"hidden,omitempty"`   // units before the last layer; of an attention policy's queries and keys
 }
 
 // DefaultArch returns the default net: 32 filters, 4 blocks, SE, convolutional

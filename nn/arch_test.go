@@ -110,7 +110,7 @@ func TestSparseArch(t *testing.T) {
 // TestOnly: a backend that lacks a kind is named beside it.
 func TestOnly(t *testing.T) {
 	for kind, a := range map[string]Arch{
-		"attention":         {Blocks: []Block{{Kind: BlockInput, Width: 8}, {Kind: "attention"}}},
+		"mamba":             {Blocks: []Block{{Kind: BlockInput, Width: 8}, {Kind: "mamba"}}},
 		PolicyClassical:     mustParse(t, "8x1-classical"),
 		PolicyConvolutional: mustParse(t, "8x1"),
 	} {
@@ -149,12 +149,12 @@ func TestValidateNamesTheField(t *testing.T) {
 		"takes the position":         func(a *Arch) { a.Blocks[1] = a.Blocks[0] },
 		"takes planes":               func(a *Arch) { a.Blocks = a.Blocks[1:] },
 		"not like block 1":           func(a *Arch) { a.Blocks[3].SERatio = 8 },
-		`kind "attention"`:           func(a *Arch) { a.Blocks[1].Kind = "attention" },
+		`kind "mamba"`:               func(a *Arch) { a.Blocks[1].Kind = "mamba" },
 		"se_ratio":                   func(a *Arch) { a.Blocks[1].SERatio = -4 },
 		"residual has sizes that it": func(a *Arch) { a.Blocks[1].Width = 32 },
 		"activation":                 func(a *Arch) { a.Activation = "swish" },
 		"input_format":               func(a *Arch) { a.Blocks[0].InputFormat = 3 },
-		"policy_head":                func(a *Arch) { a.Head(Policy).Kind = "attention" },
+		"policy_head":                func(a *Arch) { a.Head(Policy).Kind = "mamba" },
 		"value_head":                 func(a *Arch) { a.Head(Value).Form = "" },
 		"value_channels":             func(a *Arch) { a.Head(Value).Channels = 0 },
 		"value_hidden":               func(a *Arch) { a.Head(Value).Hidden = 1 << 20 },
@@ -295,13 +295,13 @@ func TestArchJSONRefuses(t *testing.T) {
 		{tower, `"blocks":4`, `"blocks":-1`, "blocks is -1"},
 		{tower, `"version":1`, `"version":1,"body":"transformer"`, "body"},
 		{tower, `"version":1`, `"version":1,"accumulators":64`, "fields of another body"},
-		{tower, `"convolutional"`, `"attention"`, "policy_head"},
+		{tower, `"convolutional"`, `"mamba"`, "policy_head"},
 		{sparse, `"body"`, `"blocks":3,"body"`, "no fields of a tower"},
 		{sparse, `"body"`, `"se_ratio":4,"body"`, "no fields of a tower"},
 		{sparse, `"body"`, `"value_channels":4,"body"`, "sizes that it does not use"},
 		{sparse, `"wdl"`, `"scalar"`, "value_head"},
-		{list, `{"kind":"residual"}`, `{"kind":"attention"}`, `"attention"`},
-		{list, `"width":8`, `"width":8,"heads":2`, `unknown field "heads"`},
+		{list, `{"kind":"residual"}`, `{"kind":"mamba"}`, `"mamba"`},
+		{list, `"width":8`, `"width":8,"rungs":2`, `unknown field "rungs"`},
 		{list, `"kind":"flattened"`, `"kind":"averaged"`, `"averaged"`},
 		{list, `"residual"}`, `"residual"},{"kind":"residual","se_ratio":4}`, "not like block 1"},
 	} {

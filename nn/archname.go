@@ -14,13 +14,16 @@ const (
 	suffixNoSE      = "plain"
 	suffixNoML      = "noml"
 	suffixAuxiliary = "aux"
+	suffixDense     = "dense"
+	suffixSmolgen   = "smolgen"
 	suffixSeparator = "-"
 )
 
 // String returns filters x blocks and what differs from the default, for
-// instance "32x4-se", "64x6-plain", "64x6-se8-mish-scalar-noml", or a sparse net's
-// accumulators and units, "sparse128-v16-p128-noml". Sizes of a tower's value and
-// moves-left heads are not in it, nor are those of an auxiliary head.
+// instance "32x4-se", "64x6-plain", "64x6-se8-mish-scalar-noml", a sparse net's
+// accumulators and units, "sparse128-v16-p128-noml", or an attention net's width, encoders
+// and heads, "256x10x8h-smolgen-mish". Sizes inside encoders are not in it, nor are those
+// of heads but a sparse net's.
 func (a Arch) String() string {
 	if len(a.Blocks) == 0 || blockKinds[a.Blocks[0].Kind] == nil || blockKinds[a.Blocks[0].Kind].name == nil {
 		return fmt.Sprintf("net of %d blocks", len(a.Blocks))
@@ -33,7 +36,7 @@ func (a Arch) String() string {
 		if h.Form == ValueScalar {
 			parts = append(parts, h.Form)
 		}
-		if k := headKinds[h.Kind]; k == nil || !k.usual {
+		if k := headKinds[h.Kind]; k == nil || h.Kind != a.usualKind(h.Output, k) {
 			parts = append(parts, h.Kind)
 		}
 	}
@@ -66,6 +69,20 @@ func towerName(blocks []Block) []string {
 	return []string{fmt.Sprintf("%dx%d", blocks[0].Width, len(blocks)-1), se}
 }
 
+// usualKind returns the kind of head that needs no word in the net's name, of those that
+// take the place of one of kind k.
+func (a Arch) usualKind(output string, k *headKind) string {
+	if output == Policy && a.Attention() {
+		return PolicyAttention
+	}
+	for kind, other := range headKinds {
+		if other.usual && other.takes == k.takes && slices.Contains(other.outputs, output) {
+			return kind
+		}
+	}
+	return ""
+}
+
 // suffixed lists the sizes of a head that stand in the net's name.
 func suffixed(h Head) (list []size[Head]) {
 	if k := headKinds[h.Kind]; k != nil && h.Output != Auxiliary {
@@ -84,14 +101,16 @@ func ParseArch(s string) (Arch, error) {
 		if n, ok := parseCount(rest); ok {
 			a = SparseArch(n)
 		}
-	} else if filters, blocks, ok := parseSize(parts[0]); ok {
+	} else if filters, blocks, heads, ok := parseSize(parts[0]); ok {
 		if blocks > maxBlocks {
 			return Arch{}, fmt.Errorf("%w: %q: blocks is %d, want 1 to %d", ErrArch, s, blocks, maxBlocks)
 		}
-		a = Tower(filters, blocks)
+		if a = Tower(filters, blocks); heads > 0 {
+			a = AttentionArch(filters, blocks, heads)
+		}
 	}
 	if a.Blocks == nil {
-		return Arch{}, fmt.Errorf("%w: %q: want filters x blocks like 64x6, a kind like b6c64, or sparse256", ErrArch, s)
+		return Arch{}, fmt.Errorf("%w: %q: want filters x blocks like 64x6, a kind like b6c64, sparse256, or width x encoders x heads like 256x10x8h", ErrArch, s)
 	}
 	for _, p := range parts[1:] {
 		if !a.applySuffix(p) {
@@ -112,18 +131,33 @@ func suffixes() string {
 			words = append(words, kind)
 		}
 	}
-	return strings.Join(words, ", ") + ", " + suffixAuxiliary + " or " + suffixNoML + ", or of a sparse net v<value units>, p<policy units> or " + suffixNoML
+	return strings.Join(words, ", ") + ", " + suffixAuxiliary + " or " + suffixNoML + ", of a sparse net v<value units>, p<policy units> or " + suffixNoML +
+		", of an attention net " + suffixDense + " or " + suffixSmolgen
 }
 
-// parseSize reads "64x6" or "b6c64".
-func parseSize(s string) (filters, blocks int, ok bool) {
+// parseSize reads "64x6" or "b6c64", or "256x10x8h"; heads is 0 without.
+func parseSize(s string) (filters, blocks, heads int, ok bool) {
+	if size, rest, found := cutLast(s, "x"); found && strings.HasSuffix(rest, "h") && strings.Contains(size, "x") {
+		heads, ok = parseCount(strings.TrimSuffix(rest, "h"))
+		if !ok || heads == 0 {
+			return 0, 0, 0, false
+		}
+		s = size
+	}
 	first, second, found := strings.Cut(s, "x")
 	if rest, isKind := strings.CutPrefix(s, "b"); isKind {
 		second, first, found = strings.Cut(rest, "c")
 	}
 	filters, ok1 := parseCount(first)
 	blocks, ok2 := parseCount(second)
-	return filters, blocks, found && ok1 && ok2
+	return filters, blocks, heads, found && ok1 && ok2
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
 }
 
 // parseCount reads a plain decimal number: no sign, no leading zero.
@@ -152,6 +186,8 @@ func (a *Arch) applySuffix(p string) bool {
 	case suffixAuxiliary:
 		*a = a.WithAuxiliary()
 		return true
+	case suffixDense, suffixSmolgen:
+		return a.extend(p)
 	}
 	if ratio, ok := parseCount(strings.TrimPrefix(p, suffixSE)); ok && strings.HasPrefix(p, suffixSE) {
 		return a.setSE(ratio)
@@ -160,7 +196,9 @@ func (a *Arch) applySuffix(p string) bool {
 	for i := range a.Heads {
 		h := &a.Heads[i]
 		if kind != nil && !kind.usual && slices.Contains(kind.outputs, h.Output) {
-			h.Kind = p
+			if h.Kind = p; p == PolicyAttention {
+				h.Channels, h.Hidden = a.Width(), a.Width()
+			}
 			return true
 		}
 		for _, s := range suffixed(*h) {

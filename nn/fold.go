@@ -47,14 +47,15 @@ func (f *Folded) All() []Layers { return slices.Concat(f.Blocks, f.Heads) }
 
 // Fold folds batch norm into the convolutions before it: with s =
 // gamma/sqrt(var+1e-5), weights*s and beta - mean*s, in float64. n must be valid
-// (Net.Validate) and no sparse net, whose parameters are used as they are. Pooled heads
+// (Net.Validate) and no sparse net, whose parameters are used as they are, as those of an
+// attention net's blocks are; these have no layers here. Pooled heads
 // become flattened ones (Flatten), and an auxiliary head goes, also in the result's Arch.
 func Fold(n *Net) *Folded {
 	n = Flatten(n.Playing())
 	f := &Folded{Arch: n.Arch}
 	for i, b := range n.Arch.Blocks {
 		var l Layers
-		switch name := blockName(i); b.Kind {
+		switch name := BlockName(i); b.Kind {
 		case BlockInput:
 			l.Convs = []Conv{n.foldConv(name+".conv", name+".bn")}
 		case BlockResidual:
@@ -73,6 +74,8 @@ func Fold(n *Net) *Folded {
 			l.Convs[1].Bias = n.Get("policy.conv2.bias")
 		case PolicyClassical:
 			l = Layers{[]Conv{n.foldConv("policy.conv1", "policy.bn")}, n.dense("policy.fc")}
+		case PolicyAttention:
+			l.Dense = n.dense("policy.embedding", "policy.q", "policy.k", "policy.promotion")
 		case HeadFlattened:
 			l = Layers{[]Conv{n.foldConv(name+".conv", name+".bn")}, n.dense(name+".fc1", name+".fc2")}
 		}
@@ -107,10 +110,15 @@ func Flatten(n *Net) *Net {
 // dense returns fully connected layers, whose data is shared.
 func (n *Net) dense(names ...string) (list []Dense) {
 	for _, name := range names {
-		w, bias := n.Get(name+".weight"), n.Get(name+".bias")
-		list = append(list, Dense{In: len(w) / len(bias), Out: len(bias), Weight: w, Bias: bias, Name: name})
+		list = append(list, n.Dense(name))
 	}
 	return list
+}
+
+// Dense returns the fully connected layer of a name, whose data is shared. n must have it.
+func (n *Net) Dense(name string) Dense {
+	p := n.param(name + ".weight")
+	return Dense{In: p.Shape[1], Out: p.Shape[0], Weight: p.Data, Bias: n.Get(name + ".bias"), Name: name}
 }
 
 // conv returns a convolution without bias, whose weights are shared.

@@ -51,7 +51,7 @@ func deviation(s ParamSpec) float64 {
 	switch s.Name {
 	case "input.weight":
 		return sparseDeviation
-	case "policy.moves.weight", "policy.kinds.weight", "policy.conv2.weight", "policy.fc.weight", "value.fc2.weight", "moves_left.fc2.weight":
+	case "policy.moves.weight", "policy.kinds.weight", "policy.conv2.weight", "policy.fc.weight", "policy.q.weight", "value.fc2.weight", "moves_left.fc2.weight":
 		return outputGain * math.Sqrt(2/fanIn)
 	}
 	if strings.HasSuffix(s.Name, ".se.fc2.weight") {

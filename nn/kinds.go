@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,6 +38,7 @@ const (
 type blockKind struct {
 	takes, gives string
 	sizes        []size[Block]
+	choices      []choice
 	width        func(b Block, in int) int                     // of the output; in is the input's
 	layers       func(l *layers, name string, b Block, in int) // name begins the parameters' names
 
@@ -68,6 +70,13 @@ type size[T any] struct {
 	usual  int
 }
 
+// choice is a name in a block, one of those that there are.
+type choice struct {
+	name string
+	of   func(*Block) *string
+	from []string
+}
+
 func inputFormat(b *Block) *int { return &b.InputFormat }
 func width(b *Block) *int       { return &b.Width }
 func seRatio(b *Block) *int     { return &b.SERatio }
@@ -94,6 +103,18 @@ var blockKinds = map[string]*blockKind{BlockInput: {
 			l.dense(name+".se.fc2", units, 2*in)
 		}
 	},
+}, BlockEmbedding: {
+	takes: position, gives: planes, activations: []string{ReLU, Mish}, name: attentionName,
+	sizes: embeddingSizes, width: func(b Block, _ int) int { return b.Width }, layers: embeddingLayers,
+}, BlockDenseEmbedding: {
+	takes: position, gives: planes, activations: []string{ReLU, Mish}, name: attentionName,
+	sizes: denseEmbeddingSizes, choices: hiddenChoices, width: func(b Block, _ int) int { return b.Width }, layers: embeddingLayers,
+}, BlockEncoder: {
+	takes: planes, gives: planes, sizes: encoderSizes, choices: hiddenChoices,
+	width: func(_ Block, in int) int { return in }, layers: encoderLayers,
+}, BlockSmolgen: {
+	takes: planes, gives: planes, sizes: smolgenSizes, choices: smolgenChoices,
+	width: func(_ Block, in int) int { return in }, layers: encoderLayers,
 }, BlockSparse: {
 	takes: position, gives: vector, activations: []string{ReLU},
 	sizes: []size[Block]{{name: "accumulators", of: width, lo: SparseBlock, hi: 2048, step: SparseBlock}},
@@ -118,6 +139,16 @@ var headKinds = map[string]*headKind{PolicyConvolutional: {
 	layers: func(l *layers, a Arch, _ Head) {
 		l.unit("policy.conv1", "policy.bn", a.Width(), ClassicalChannels, 1)
 		l.dense("policy.fc", ClassicalChannels*encoding.NumSquares, encoding.NumPolicy)
+	},
+}, PolicyAttention: {
+	takes: planes, outputs: []string{Policy},
+	sizes: []size[Head]{{name: "channels", of: channels, lo: 1, hi: 4096}, {name: "hidden", of: hidden, lo: 1, hi: 4096}},
+	layers: func(l *layers, a Arch, h Head) {
+		l.squares("policy.embedding", a.Width(), h.Channels)
+		l.squares("policy.q", h.Channels, h.Hidden)
+		l.squares("policy.k", h.Channels, h.Hidden)
+		l.add("policy.promotion", Weight, numPromotionRows, h.Hidden)
+		l.flops += 2 * usualMoves * int64(h.Hidden)
 	},
 }, PolicyMoves: {
 	usual: true, takes: vector, outputs: []string{Policy},
@@ -192,7 +223,8 @@ func checkSizes[T comparable](c *checker, prefix, kind string, sizes []size[T], 
 		*s.of(&rest) = v
 	}
 	if x != rest {
-		c.bad("%s%s has sizes that it does not use: %+v", prefix, kind, x)
+		text, _ := json.Marshal(x) // numbers and names: it does not fail
+		c.bad("%s%s has sizes that it does not use: %s", prefix, kind, text)
 	}
 }
 
@@ -212,7 +244,12 @@ func (a Arch) Validate() error {
 			c.bad("block %d is not like block 1", i)
 			return errors.Join(c.errs...)
 		case i <= 1:
-			checkSizes(&c, "", b.Kind, k.sizes, b, Block{Kind: b.Kind})
+			rest := Block{Kind: b.Kind}
+			for _, choose := range k.choices {
+				c.choice(choose.name, *choose.of(&b), choose.from)
+				*choose.of(&rest) = *choose.of(&b)
+			}
+			checkSizes(&c, "", b.Kind, k.sizes, b, rest)
 		}
 		data = k.gives
 	}

@@ -13,8 +13,8 @@ type Kind uint8
 const (
 	Weight Kind = iota // of a convolution or a fully connected layer
 	Bias               // of the same
-	Gamma              // batch norm's scale
-	Beta               // batch norm's shift
+	Gamma              // scale of a normalisation or a gate
+	Beta               // its shift
 	Mean               // batch norm's running mean, not trained
 	Var                // batch norm's running variance, not trained
 )
@@ -75,6 +75,19 @@ func (l *layers) dense(name string, in, out int) {
 	l.flops += 2 * int64(in) * int64(out)
 }
 
+// squares is a fully connected layer on each square.
+func (l *layers) squares(name string, in, out int) {
+	flops := l.flops
+	l.dense(name, in, out)
+	l.flops = flops + encoding.NumSquares*(l.flops-flops)
+}
+
+// norm is a layer norm over channels.
+func (l *layers) norm(name string, channels int) {
+	l.add(name, Gamma, channels)
+	l.add(name, Beta, channels)
+}
+
 // table is a matrix of which a position needs some rows.
 func (l *layers) table(name string, rows, width, used int) {
 	l.add(name, Weight, rows, width)
@@ -93,6 +106,18 @@ func (l *layers) table(name string, rows, width, used int) {
 //	   pooled: value.fc1.weight [H,C]
 //	moves_left.* likewise, one output: plies before the final ReLU
 //
+// An attention net, of width E, has
+//
+//	input.fc.{weight [E,112+64], bias [E]}   input.gate.{gamma, beta} [E,64] where gated
+//	   dense: input.men.{weight [64Q,768], bias}: of all men (square*12 + plane) to Q numbers a square
+//	   input.fc.weight [E,112+Q]   input.ln1.{gamma, beta} [E]   input.ffn1|ffn2.*   input.ln2.*
+//	tower.<i>.q|k|v.{weight [D,E], bias}   tower.<i>.out.{weight [E,D], bias}   tower.<i>.ln1|ln2.{gamma, beta} [E]
+//	tower.<i>.ffn1.{weight [H,E], bias}   tower.<i>.ffn2.{weight [E,H], bias}
+//	   smolgen: tower.<i>.smolgen.compress.weight [C,E]   tower.<i>.smolgen.fc1.{weight [S,64C], bias}: square*C + channel
+//	   tower.<i>.smolgen.ln1.*   tower.<i>.smolgen.fc2.{weight [heads*U,S], bias}   tower.<i>.smolgen.ln2.*
+//	   smolgen.weight [4096,U]: of all encoders, from*64 + to
+//	policy.embedding.{weight [C,E], bias}   policy.q|k.{weight [K,C], bias}   policy.promotion.weight [4,K]: queen, rook, bishop, all
+//
 // A sparse net, of A accumulators, V value and P policy units, has
 //
 //	input.{weight [NumSparse,A], bias [A]}: a row a feature
@@ -105,7 +130,7 @@ func (a Arch) layers() (l layers) {
 	in := 0
 	for i, b := range a.Blocks {
 		k := blockKinds[b.Kind]
-		k.layers(&l, blockName(i), b, in)
+		k.layers(&l, BlockName(i), b, in)
 		in = k.width(b, in)
 	}
 	for _, h := range a.Heads {
@@ -114,8 +139,8 @@ func (a Arch) layers() (l layers) {
 	return l
 }
 
-// blockName begins the names of block i's parameters.
-func blockName(i int) string {
+// BlockName begins the names of block i's parameters.
+func BlockName(i int) string {
 	if i == 0 {
 		return "input"
 	}

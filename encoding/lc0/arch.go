@@ -13,17 +13,34 @@ import (
 )
 
 // networkFormat returns a file's network format. Files from before the formats of
-// heads were named have classical heads.
+// heads were named have classical heads; of the first attention nets the format does not
+// tell all.
 func networkFormat(file *netpb.Net) *netpb.NetworkFormat {
 	f := file.GetFormat().GetNetworkFormat()
-	structure, ok := map[int32]int32{oldClassical: networkClassical, oldSE: networkSE}[f.GetNetwork()]
-	switch {
-	case f == nil:
+	if f == nil {
 		return &netpb.NetworkFormat{Input: proto.Int32(inputClassical), Output: proto.Int32(outputClassical),
 			Network: proto.Int32(networkClassical), Policy: proto.Int32(policyClassical), Value: proto.Int32(valueClassical)}
-	case ok:
-		f = proto.CloneOf(f)
-		f.Network, f.Policy, f.Value = proto.Int32(structure), proto.Int32(policyClassical), proto.Int32(valueClassical)
+	}
+	f = proto.CloneOf(f)
+	switch w := file.GetWeights(); f.GetNetwork() {
+	case oldClassical, oldSE:
+		f.Network = proto.Int32(map[int32]int32{oldClassical: networkClassical, oldSE: networkSE}[f.GetNetwork()])
+		f.Policy, f.Value = proto.Int32(policyClassical), proto.Int32(valueClassical)
+	case networkSE:
+		if len(w.GetEncoder()) > 0 {
+			f.Network = proto.Int32(networkAttention)
+			if w.GetSmolgenW() != nil {
+				f.FfnActivation, f.SmolgenActivation = proto.Int32(activationNumber(nn.ReLU2)), proto.Int32(activationNumber(nn.Swish))
+			}
+		}
+	case oldHeads:
+		f.Network = proto.Int32(networkHeads)
+	}
+	if f.GetNetwork() == networkAttention && f.InputEmbedding == nil {
+		f.InputEmbedding = proto.Int32(embeddingMap)
+		if w := file.GetWeights(); w.GetPolicyHeads() != nil && w.GetValueHeads() != nil {
+			f.InputEmbedding = proto.Int32(embeddingDense)
+		}
 	}
 	return f
 }
@@ -36,48 +53,200 @@ func archOf(file *netpb.Net, f *netpb.NetworkFormat) (a nn.Arch, err error) {
 	}
 	c := counter{file.GetFormat().GetWeightsEncoding()}
 	w := file.GetWeights()
-	blocks := len(w.GetResidual())
-	filters := c.ratio(w.GetInput().GetWeights(), encoding.NumPlanes*9)
-	if filters < 1 || blocks < 1 {
-		return a, fmt.Errorf("%w: an input convolution of %d numbers and %d residual blocks", ErrCorrupt, c.count(w.GetInput().GetWeights()), blocks)
-	}
-	se, err := seRatioOf(w.GetResidual(), filters, c)
-	if err != nil {
-		return a, err
-	}
-	policy, err := policyOf(filters, f, w, c)
-	if err != nil {
-		return a, err
-	}
-	value := nn.Head{Output: nn.Value, Kind: nn.HeadFlattened, Form: nn.ValueWDL, Channels: c.ratio(w.GetValue().GetWeights(), filters), Hidden: c.count(w.GetIp1ValB())}
-	if f.GetValue() == valueClassical {
-		value.Form = nn.ValueScalar
-	}
-	a = nn.Arch{Activation: nn.ReLU, Blocks: nn.TowerBlocks(filters, blocks, se), Heads: []nn.Head{{Output: nn.Policy, Kind: policy}, value}}
+	a = nn.Arch{Activation: nn.ReLU}
 	if f.GetDefaultActivation() == activationMish {
 		a.Activation = nn.Mish
 	}
+	if f.GetNetwork() == networkAttention || f.GetNetwork() == networkHeads {
+		a.Blocks, err = c.attention(a.Activation, w, f)
+	} else {
+		a.Blocks, err = c.tower(w)
+	}
+	if err != nil {
+		return a, err
+	}
+	policy, err := c.policy(a.Width(), f, w)
+	if err != nil {
+		return a, err
+	}
+	value := c.scalarHead(nn.Value, a, w.GetValue(), w.GetIpValB(), w.GetIp1ValB())
+	if value.Form = nn.ValueWDL; f.GetValue() == valueClassical {
+		value.Form = nn.ValueScalar
+	}
+	a.Heads = []nn.Head{policy, value}
 	if f.GetMovesLeft() == movesLeftV1 {
-		a.Heads = append(a.Heads, nn.Head{Output: nn.MovesLeft, Kind: nn.HeadFlattened, Channels: c.ratio(w.GetMovesLeft().GetWeights(), filters), Hidden: c.count(w.GetIp1MovB())})
+		a.Heads = append(a.Heads, c.scalarHead(nn.MovesLeft, a, w.GetMovesLeft(), w.GetIpMovB(), w.GetIp1MovB()))
 	}
 	if err := a.Validate(); err != nil {
 		return a, fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
-	return a, nil
+	return a, checkPolicy(a)
 }
 
-// policyOf returns the kind of the policy head.
-func policyOf(filters int, f *netpb.NetworkFormat, w *netpb.Weights, c counter) (string, error) {
-	if f.GetPolicy() == policyClassical {
-		if channels := c.ratio(w.GetPolicy().GetWeights(), filters); channels != nn.ClassicalChannels {
-			return "", fmt.Errorf("%w: a classical policy head of %d channels, this build knows %d", ErrUnsupported, channels, nn.ClassicalChannels)
+// checkPolicy refuses a policy head that files do not have behind the body.
+func checkPolicy(a nn.Arch) error {
+	if kind := a.Head(nn.Policy).Kind; a.Attention() && kind != nn.PolicyAttention {
+		return fmt.Errorf("%w: a %s policy head behind an attention body, where files have an attention policy", ErrUnsupported, kind)
+	}
+	return nil
+}
+
+// tower returns the blocks of a residual tower.
+func (c counter) tower(w *netpb.Weights) ([]nn.Block, error) {
+	blocks := len(w.GetResidual())
+	filters := c.ratio(w.GetInput().GetWeights(), encoding.NumPlanes*9)
+	if filters < 1 || blocks < 1 {
+		return nil, fmt.Errorf("%w: an input convolution of %d numbers and %d residual blocks", ErrCorrupt, c.count(w.GetInput().GetWeights()), blocks)
+	}
+	se, err := seRatioOf(w.GetResidual(), filters, c)
+	if err != nil {
+		return nil, err
+	}
+	return nn.TowerBlocks(filters, blocks, se), nil
+}
+
+// attention returns the blocks of an attention body.
+func (c counter) attention(activation string, w *netpb.Weights, f *netpb.NetworkFormat) ([]nn.Block, error) {
+	unknown := func(what string) error {
+		return fmt.Errorf("%w: %s in an attention net; this build knows an embedding, encoders with or without smolgen, and the heads", ErrUnsupported, what)
+	}
+	width := c.count(w.GetIpEmbB())
+	encoders := len(w.GetEncoder())
+	if width < 1 || encoders < 1 {
+		return nil, fmt.Errorf("%w: an attention net with an embedding of %d numbers and %d encoders", ErrCorrupt, width, encoders)
+	}
+	if n := len(w.GetResidual()); n > 0 {
+		return nil, unknown(fmt.Sprintf("%d residual blocks", n))
+	}
+	hidden, err := activationName("the feed-forward layers", f.GetFfnActivation(), activation)
+	if err != nil {
+		return nil, err
+	}
+	input := nn.Block{Kind: nn.BlockEmbedding, InputFormat: inputClassical, Width: width}
+	if w.GetIpMultGate() != nil && w.GetIpAddGate() != nil {
+		input.Gated = 1
+	}
+	switch f.GetInputEmbedding() {
+	case embeddingMap:
+	case embeddingDense:
+		input.Kind, input.Positions = nn.BlockDenseEmbedding, c.ratio(w.GetIpEmbPreprocB(), encoding.NumSquares)
+		input.Hidden, input.HiddenActivation = c.count(w.GetIpEmbFfn().GetDense1B()), hidden
+	default:
+		return nil, unknown(fmt.Sprintf("input embedding %d", f.GetInputEmbedding()))
+	}
+	blocks := []nn.Block{input}
+	heads := max(1, int(min(w.GetHeadcount(), 1<<16)))
+	for i, e := range w.GetEncoder() {
+		m := e.GetMha()
+		if m.GetRpeQ() != nil || m.GetRpeK() != nil || m.GetRpeV() != nil {
+			return nil, unknown(fmt.Sprintf("relative positions (rpe) of encoder %d", i))
 		}
-		return nn.PolicyClassical, nil
+		inner := c.count(m.GetQB())
+		b := nn.Block{Kind: nn.BlockEncoder, Hidden: c.count(e.GetFfn().GetDense1B()), HiddenActivation: hidden, Heads: heads, HeadWidth: inner / heads}
+		if inner%heads != 0 {
+			return nil, fmt.Errorf("%w: %d queries of encoder %d for %d heads", ErrCorrupt, inner, i, heads)
+		}
+		if s := m.GetSmolgen(); s != nil {
+			b.Kind, b.Compressed, b.SmolgenHidden = nn.BlockSmolgen, c.ratio(s.GetCompress(), width), c.count(s.GetDense1B())
+			b.SmolgenUnits = c.count(s.GetDense2B()) / heads
+			if b.SmolgenActivation, err = activationName("smolgen", f.GetSmolgenActivation(), activation); err != nil {
+				return nil, err
+			}
+		}
+		blocks = append(blocks, b)
 	}
-	if hasBatchNorm(w.GetPolicy()) {
-		return "", fmt.Errorf("%w: batch norm behind the last convolution of the policy head", ErrUnsupported)
+	return blocks, nil
+}
+
+// activations are those inside encoders, by their numbers in the file; 0 is the net's own.
+var activations = map[int32]string{1: nn.Mish, 2: nn.ReLU, 6: nn.SELU, 7: nn.Swish, 8: nn.ReLU2}
+
+// activationName returns the activation of a number.
+func activationName(where string, number int32, standard string) (string, error) {
+	name, ok := activations[number]
+	switch {
+	case number == 0:
+		return standard, nil
+	case ok:
+		return name, nil
 	}
-	return nn.PolicyConvolutional, nil
+	return "", fmt.Errorf("%w: activation %d of %s, this build knows %v", ErrUnsupported, number, where, activations)
+}
+
+// activationNumber is its inverse; name must be known.
+func activationNumber(name string) int32 {
+	for number, known := range activations {
+		if known == name {
+			return number
+		}
+	}
+	panic("lc0: no activation " + name)
+}
+
+// scalarHead returns the value or moves-left head. Its first layer is a convolution
+// behind a tower, and has a bias on its own behind an attention body.
+func (c counter) scalarHead(output string, a nn.Arch, conv *netpb.ConvBlock, squares, hidden *netpb.Layer) nn.Head {
+	h := nn.Head{Output: output, Kind: nn.HeadFlattened, Channels: c.ratio(conv.GetWeights(), a.Width()), Hidden: c.count(hidden)}
+	if a.Attention() {
+		h.Channels = c.count(squares)
+	}
+	return h
+}
+
+// policy returns the policy head over a body of so many channels.
+func (c counter) policy(channels int, f *netpb.NetworkFormat, w *netpb.Weights) (nn.Head, error) {
+	h := nn.Head{Output: nn.Policy}
+	switch f.GetPolicy() {
+	case policyClassical:
+		if got := c.ratio(w.GetPolicy().GetWeights(), channels); got != nn.ClassicalChannels {
+			return h, fmt.Errorf("%w: a classical policy head of %d channels, this build knows %d", ErrUnsupported, got, nn.ClassicalChannels)
+		}
+		h.Kind = nn.PolicyClassical
+	case policyConv:
+		if hasBatchNorm(w.GetPolicy()) {
+			return h, fmt.Errorf("%w: batch norm behind the last convolution of the policy head", ErrUnsupported)
+		}
+		h.Kind = nn.PolicyConvolutional
+	default:
+		if n := len(w.GetPolEncoder()); n > 0 {
+			return h, fmt.Errorf("%w: an attention policy head with %d encoders of its own", ErrUnsupported, n)
+		}
+		h.Kind, h.Channels, h.Hidden = nn.PolicyAttention, c.count(w.GetIpPolB()), c.count(w.GetIp2PolB())
+	}
+	return h, nil
+}
+
+// pickHeads puts the heads that play, of a file that has several, where a file with one
+// of each has them, and lists the others. w is changed.
+func pickHeads(w *netpb.Weights) (others []string) {
+	if p := w.GetPolicyHeads(); p != nil {
+		h := p.GetVanilla()
+		w.IpPolW, w.IpPolB = cmp.Or(h.GetIpPolW(), p.GetIpPolW()), cmp.Or(h.GetIpPolB(), p.GetIpPolB())
+		w.Ip2PolW, w.Ip2PolB, w.Ip3PolW, w.Ip3PolB, w.Ip4PolW = h.GetIp2PolW(), h.GetIp2PolB(), h.GetIp3PolW(), h.GetIp3PolB(), h.GetIp4PolW()
+		w.PolEncoder = h.GetPolEncoder()
+		for _, o := range []struct {
+			name string
+			head *netpb.PolicyHead
+		}{{"optimistic", p.GetOptimisticSt()}, {"soft", p.GetSoft()}, {"opponent", p.GetOpponent()}} {
+			if o.head != nil {
+				others = append(others, "policy "+o.name)
+			}
+		}
+	}
+	if v := w.GetValueHeads(); v != nil {
+		h := v.GetWinner()
+		w.IpValW, w.IpValB, w.Ip1ValW, w.Ip1ValB = h.GetIpValW(), h.GetIpValB(), h.GetIp1ValW(), h.GetIp1ValB()
+		w.Ip2ValW, w.Ip2ValB = h.GetIp2ValW(), h.GetIp2ValB()
+		for _, o := range []struct {
+			name string
+			head *netpb.ValueHead
+		}{{"q", v.GetQ()}, {"st", v.GetSt()}} {
+			if o.head != nil {
+				others = append(others, "value "+o.name)
+			}
+		}
+	}
+	return others
 }
 
 // seRatioOf returns the ratio of squeeze-and-excitation, 0 without. All blocks
@@ -97,7 +266,7 @@ func seRatioOf(blocks []*netpb.Residual, filters int, c counter) (int, error) {
 	return ratio, nil
 }
 
-// checkFormat refuses what the tower of nn.Arch cannot express.
+// checkFormat refuses what nn.Arch cannot express.
 func checkFormat(f *netpb.NetworkFormat) error {
 	for _, x := range []struct {
 		what string
@@ -105,8 +274,8 @@ func checkFormat(f *netpb.NetworkFormat) error {
 		want []int32
 	}{
 		{"input format", f.GetInput(), []int32{inputClassical}},
-		{"network structure", f.GetNetwork(), []int32{networkClassical, networkSE}},
-		{"policy head", f.GetPolicy(), []int32{policyClassical, policyConv}},
+		{"network structure", f.GetNetwork(), []int32{networkClassical, networkSE, networkAttention, networkHeads}},
+		{"policy head", f.GetPolicy(), []int32{policyClassical, policyConv, policyAttention}},
 		{"value head", f.GetValue(), []int32{valueClassical, valueWDL}},
 		{"output format", f.GetOutput(), []int32{outputClassical, outputWDL}},
 		{"moves-left head", f.GetMovesLeft(), []int32{0, movesLeftV1}},

@@ -3,6 +3,7 @@ package lc0
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/encoding/lc0/netpb"
@@ -18,8 +19,14 @@ const (
 	oldSE            = 2
 	networkClassical = 3 // with them, as the next
 	networkSE        = 4
+	networkAttention = 6
+	networkHeads     = 7 // attention, with several policy and value heads
+	oldHeads         = 134
 	policyClassical  = 1
 	policyConv       = 2
+	policyAttention  = 3
+	embeddingMap     = 1
+	embeddingDense   = 2
 	valueClassical   = 1
 	valueWDL         = 2
 	movesLeftV1      = 1
@@ -41,44 +48,192 @@ type converter struct {
 
 // kinds are the blocks and heads that Leela's network files and our ONNX files hold,
 // pooled heads as flattened ones.
-var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened, nn.HeadPooled}
+var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.BlockEmbedding, nn.BlockDenseEmbedding, nn.BlockEncoder, nn.BlockSmolgen,
+	nn.PolicyConvolutional, nn.PolicyClassical, nn.PolicyAttention, nn.HeadFlattened, nn.HeadPooled}
 
-// eachLayer calls conv or dense with each layer of a net of these kinds, in its order, and
-// the place in a file's weights.
-func eachLayer(a nn.Arch, w *netpb.Weights, conv func(conv, bn string, at **netpb.ConvBlock), dense func(name string, weight, bias **netpb.Layer)) {
+// A layerVisitor is shown the layers of a net in the nets' order, with their places in a
+// file's weights.
+type layerVisitor interface {
+	conv(conv, bn string, at **netpb.ConvBlock)
+	// squares is a 1x1 convolution that the file holds as a layer on each square.
+	squares(conv, bn string, weight, bias **netpb.Layer)
+	param(name string, at **netpb.Layer)
+}
+
+// eachLayer shows v the layers of a net of these kinds.
+func eachLayer(a nn.Arch, w *netpb.Weights, v layerVisitor) {
+	l := layerPlaces{v}
 	for i, b := range a.Blocks {
+		name := fmt.Sprintf("tower.%d", i-1)
 		switch b.Kind {
 		case nn.BlockInput:
-			conv("input.conv", "input.bn", &w.Input)
+			v.conv("input.conv", "input.bn", &w.Input)
 		case nn.BlockResidual:
-			name, r := fmt.Sprintf("tower.%d", i-1), w.Residual[i-1]
-			conv(name+".conv1", name+".bn1", &r.Conv1)
-			conv(name+".conv2", name+".bn2", &r.Conv2)
+			r := element(&w.Residual, i-1)
+			v.conv(name+".conv1", name+".bn1", &r.Conv1)
+			v.conv(name+".conv2", name+".bn2", &r.Conv2)
 			if b.SERatio > 0 {
-				dense(name+".se.fc1", &r.Se.W1, &r.Se.B1)
-				dense(name+".se.fc2", &r.Se.W2, &r.Se.B2)
+				se := made(&r.Se)
+				l.dense(name+".se.fc1", &se.W1, &se.B1)
+				l.dense(name+".se.fc2", &se.W2, &se.B2)
+			}
+		case nn.BlockEmbedding, nn.BlockDenseEmbedding:
+			l.embedding(w, b)
+		case nn.BlockEncoder, nn.BlockSmolgen:
+			l.encoder(name, element(&w.Encoder, i-1), b)
+			if i == 1 && b.Kind == nn.BlockSmolgen {
+				v.param("smolgen.weight", &w.SmolgenW)
 			}
 		}
 	}
 	for _, h := range a.Heads {
-		switch {
-		case h.Kind == nn.PolicyClassical:
-			conv("policy.conv1", "policy.bn", &w.Policy)
-			dense("policy.fc", &w.IpPolW, &w.IpPolB)
-		case h.Kind == nn.PolicyConvolutional:
-			if w.Policy == nil {
-				w.Policy = &netpb.ConvBlock{}
+		l.head(a, h, w)
+	}
+}
+
+// made returns the message at p, made where there is none.
+func made[T any](p **T) *T {
+	if *p == nil {
+		*p = new(T)
+	}
+	return *p
+}
+
+// element returns message i of a list, made where there is none.
+func element[T any](list *[]*T, i int) *T {
+	for len(*list) <= i {
+		*list = append(*list, new(T))
+	}
+	return (*list)[i]
+}
+
+// layerPlaces shows a visitor layers of several parameters.
+type layerPlaces struct{ layerVisitor }
+
+func (l layerPlaces) dense(name string, weight, bias **netpb.Layer) {
+	l.param(name+".weight", weight)
+	l.param(name+".bias", bias)
+}
+
+func (l layerPlaces) norm(name string, gammas, betas **netpb.Layer) {
+	l.param(name+".gamma", gammas)
+	l.param(name+".beta", betas)
+}
+
+func (l layerPlaces) feedForward(name string, ffn *netpb.FFN) {
+	l.dense(name+".ffn1", &ffn.Dense1W, &ffn.Dense1B)
+	l.dense(name+".ffn2", &ffn.Dense2W, &ffn.Dense2B)
+}
+
+func (l layerPlaces) embedding(w *netpb.Weights, b nn.Block) {
+	dense := b.Kind == nn.BlockDenseEmbedding
+	if dense {
+		l.dense("input.men", &w.IpEmbPreprocW, &w.IpEmbPreprocB)
+	}
+	l.dense("input.fc", &w.IpEmbW, &w.IpEmbB)
+	if dense {
+		l.norm("input.ln1", &w.IpEmbLnGammas, &w.IpEmbLnBetas)
+	}
+	if b.Gated > 0 {
+		l.norm("input.gate", &w.IpMultGate, &w.IpAddGate)
+	}
+	if dense {
+		l.feedForward("input", made(&w.IpEmbFfn))
+		l.norm("input.ln2", &w.IpEmbFfnLnGammas, &w.IpEmbFfnLnBetas)
+	}
+}
+
+func (l layerPlaces) encoder(name string, e *netpb.EncoderLayer, b nn.Block) {
+	m := made(&e.Mha)
+	l.dense(name+".q", &m.QW, &m.QB)
+	l.dense(name+".k", &m.KW, &m.KB)
+	l.dense(name+".v", &m.VW, &m.VB)
+	if b.Kind == nn.BlockSmolgen {
+		s, name := made(&m.Smolgen), name+".smolgen"
+		l.param(name+".compress.weight", &s.Compress)
+		l.dense(name+".fc1", &s.Dense1W, &s.Dense1B)
+		l.norm(name+".ln1", &s.Ln1Gammas, &s.Ln1Betas)
+		l.dense(name+".fc2", &s.Dense2W, &s.Dense2B)
+		l.norm(name+".ln2", &s.Ln2Gammas, &s.Ln2Betas)
+	}
+	l.dense(name+".out", &m.DenseW, &m.DenseB)
+	l.norm(name+".ln1", &e.Ln1Gammas, &e.Ln1Betas)
+	l.feedForward(name, made(&e.Ffn))
+	l.norm(name+".ln2", &e.Ln2Gammas, &e.Ln2Betas)
+}
+
+func (l layerPlaces) head(a nn.Arch, h nn.Head, w *netpb.Weights) {
+	// The first layer of a scalar head is a convolution behind a tower.
+	first := func(at **netpb.ConvBlock, weight, bias **netpb.Layer) {
+		if a.Attention() {
+			l.squares(h.Output+".conv", h.Output+".bn", weight, bias)
+		} else {
+			l.conv(h.Output+".conv", h.Output+".bn", at)
+		}
+	}
+	switch {
+	case h.Kind == nn.PolicyClassical:
+		l.conv("policy.conv1", "policy.bn", &w.Policy)
+		l.dense("policy.fc", &w.IpPolW, &w.IpPolB)
+	case h.Kind == nn.PolicyConvolutional:
+		last := made(&w.Policy)
+		l.conv("policy.conv1", "policy.bn", &w.Policy1)
+		l.dense("policy.conv2", &last.Weights, &last.Biases)
+	case h.Kind == nn.PolicyAttention:
+		l.dense("policy.embedding", &w.IpPolW, &w.IpPolB)
+		l.dense("policy.q", &w.Ip2PolW, &w.Ip2PolB)
+		l.dense("policy.k", &w.Ip3PolW, &w.Ip3PolB)
+		l.param("policy.promotion.weight", &w.Ip4PolW)
+	case h.Output == nn.Value:
+		first(&w.Value, &w.IpValW, &w.IpValB)
+		l.dense("value.fc1", &w.Ip1ValW, &w.Ip1ValB)
+		l.dense("value.fc2", &w.Ip2ValW, &w.Ip2ValB)
+	case h.Output == nn.MovesLeft:
+		first(&w.MovesLeft, &w.IpMovW, &w.IpMovB)
+		l.dense("moves_left.fc1", &w.Ip1MovW, &w.Ip1MovB)
+		l.dense("moves_left.fc2", &w.Ip2MovW, &w.Ip2MovB)
+	}
+}
+
+// leelas turns a parameter from the order and the units of nets into those of files, or
+// back, in data: plane 109 is plies there, and behind the layers of an attention body
+// inputs are numbered square*channels + channel.
+func leelas(a nn.Arch, name string, data []float32, back bool) {
+	switch name {
+	case "input.conv.weight", "input.fc.weight":
+		const plane = 109
+		taps, inputs := 9, encoding.NumPlanes
+		if a.Attention() {
+			taps, inputs = 1, len(data)/a.Width()
+		}
+		for at := plane * taps; at < len(data); at += inputs * taps {
+			for i := range data[at:][:taps] {
+				if back {
+					data[at+i] *= encoding.Rule50Scale
+				} else {
+					data[at+i] /= encoding.Rule50Scale
+				}
 			}
-			conv("policy.conv1", "policy.bn", &w.Policy1)
-			dense("policy.conv2", &w.Policy.Weights, &w.Policy.Biases)
-		case h.Output == nn.Value:
-			conv("value.conv", "value.bn", &w.Value)
-			dense("value.fc1", &w.Ip1ValW, &w.Ip1ValB)
-			dense("value.fc2", &w.Ip2ValW, &w.Ip2ValB)
-		case h.Output == nn.MovesLeft:
-			conv("moves_left.conv", "moves_left.bn", &w.MovesLeft)
-			dense("moves_left.fc1", &w.Ip1MovW, &w.Ip1MovB)
-			dense("moves_left.fc2", &w.Ip2MovW, &w.Ip2MovB)
+		}
+	case "value.fc1.weight", "moves_left.fc1.weight":
+		output, _, _ := strings.Cut(name, ".")
+		if channels := a.Head(output).Channels; a.Attention() && back {
+			transposeRows(data, encoding.NumSquares, channels)
+		} else if a.Attention() {
+			transposeRows(data, channels, encoding.NumSquares)
+		}
+	}
+}
+
+// transposeRows turns each row, [a][b], into [b][a].
+func transposeRows(data []float32, a, b int) {
+	old := make([]float32, a*b)
+	for row := range slices.Chunk(data, a*b) {
+		copy(old, row)
+		for i := range a {
+			for j := range b {
+				row[j*a+i] = old[i*b+j]
+			}
 		}
 	}
 }
@@ -95,28 +250,14 @@ func convert(file *netpb.Net, f *netpb.NetworkFormat) (net *nn.Net, folded bool,
 		c.net.Params = append(c.net.Params, nn.Param{Name: s.Name, Shape: s.Shape})
 		c.index[s.Name] = i
 	}
-	eachLayer(arch, file.GetWeights(), func(conv, bn string, at **netpb.ConvBlock) { c.conv(conv, bn, *at) },
-		func(name string, weight, bias **netpb.Layer) { c.dense(name, *weight, *bias) })
+	eachLayer(arch, file.GetWeights(), c)
 	if c.err != nil {
 		return nil, false, c.err
 	}
-	// The weights of plane 109 turn from plies to plies/99. The product rounds: a
-	// number that was divided by 99 may come back one last bit off.
-	eachRule50(c.net.Get("input.conv.weight"), func(w float32) float32 { return w * encoding.Rule50Scale })
 	if err := c.net.CheckFinite(); err != nil {
 		return nil, false, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return c.net, c.folded, nil
-}
-
-// eachRule50 changes the weights of plane 109 of an input convolution.
-func eachRule50(w []float32, change func(float32) float32) {
-	const plane, taps = 109, 9
-	for at := plane * taps; at < len(w); at += encoding.NumPlanes * taps {
-		for i := range taps {
-			w[at+i] = change(w[at+i])
-		}
-	}
 }
 
 func hasBatchNorm(b *netpb.ConvBlock) bool { return len(b.GetBnMeans().GetParams()) > 0 }
@@ -130,7 +271,11 @@ func (c *converter) fill(name string, l *netpb.Layer) {
 	n := nn.ParamSpec{Shape: p.Shape}.Len()
 	if p.Data, c.err = decodeLayer(l, n, c.encoding); c.err != nil {
 		c.err = fmt.Errorf("%s: %w", name, c.err)
+		return
 	}
+	// The product of plane 109 rounds: a number that was divided by 99 may come back one
+	// last bit off.
+	leelas(c.net.Arch, name, p.Data, true)
 }
 
 // fillOr is fill, but a layer without numbers gives a constant.
@@ -143,15 +288,18 @@ func (c *converter) fillOr(name string, l *netpb.Layer, constant float32) {
 	p.Data = slices.Repeat([]float32{constant}, nn.ParamSpec{Shape: p.Shape}.Len())
 }
 
-func (c *converter) dense(name string, weight, bias *netpb.Layer) {
-	c.fill(name+".weight", weight)
-	c.fill(name+".bias", bias)
+func (c *converter) param(name string, at **netpb.Layer) { c.fill(name, *at) }
+
+// squares fills a convolution and a batch norm that changes nothing but adds the bias.
+func (c *converter) squares(conv, bn string, weight, bias **netpb.Layer) {
+	c.conv(conv, bn, new(&netpb.ConvBlock{Weights: *weight, Biases: *bias}))
 }
 
 // conv fills a convolution and its batch norm. Without statistics the file is
 // folded: the bias becomes beta. With both, the bias moves the mean. gamma and
 // beta that are absent are 1 and 0.
-func (c *converter) conv(conv, bn string, b *netpb.ConvBlock) {
+func (c *converter) conv(conv, bn string, at **netpb.ConvBlock) {
+	b := *at
 	c.fill(conv+".weight", b.GetWeights())
 	if !hasBatchNorm(b) {
 		c.fillOr(bn+".gamma", nil, 1)

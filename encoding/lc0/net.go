@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -27,6 +28,9 @@ type NetInfo struct {
 	MinVersion    [3]uint32 // of the engine: major, minor, patch
 	TrainingSteps uint32
 	Folded        bool // no convolution has batch norm: it is folded into the weights
+	// OtherHeads are those that the net does not take, such as "policy optimistic": of
+	// several it has "vanilla" and "winner". ReadNet alone sets it.
+	OtherHeads string
 }
 
 // IsNet says whether a file that begins with head (16 bytes are enough) may be
@@ -36,8 +40,9 @@ func IsNet(head []byte) bool {
 }
 
 // ReadNet reads a network file, gzipped or not: residual towers with or without
-// squeeze-and-excitation, input format 1, convolutional or classical policy, WDL
-// or scalar value, moves left or none, all layer encodings. The net computes
+// squeeze-and-excitation, attention bodies with or without smolgen, input format 1,
+// convolutional, classical or attention policy, WDL or scalar value, moves left or none,
+// all layer encodings. The net computes
 // what Leela's does, up to rounding. Errors wrap ErrCorrupt, ErrUnsupported, or
 // are the reader's.
 func ReadNet(r io.Reader) (*nn.Net, *NetInfo, error) {
@@ -52,7 +57,9 @@ func ReadNet(r io.Reader) (*nn.Net, *NetInfo, error) {
 	if file.GetMagic() != netMagic {
 		return nil, nil, fmt.Errorf("read Leela net: %w: magic %#x, want %#x", ErrCorrupt, file.GetMagic(), netMagic)
 	}
-	net, folded, err := convert(&file, networkFormat(&file))
+	format := networkFormat(&file)
+	others := pickHeads(file.Weights)
+	net, folded, err := convert(&file, format)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read Leela net: %w", err)
 	}
@@ -62,6 +69,7 @@ func ReadNet(r io.Reader) (*nn.Net, *NetInfo, error) {
 		MinVersion:    [3]uint32{v.GetMajor(), v.GetMinor(), v.GetPatch()},
 		TrainingSteps: file.GetTrainingParams().GetTrainingSteps(),
 		Folded:        folded,
+		OtherHeads:    strings.Join(others, ", "),
 	}, nil
 }
 

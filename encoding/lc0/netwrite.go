@@ -10,16 +10,18 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/encoding/lc0/netpb"
 	"github.com/chessbrain/chessbrain/nn"
 )
 
-// Engines that a written file needs at least: for a residual tower, for mish, for
-// layers that are not Linear16.
+// Engines that a written file needs at least: for a residual tower, for mish and the
+// attention policy, for attention bodies and those of a dense embedding, for layers that
+// are not Linear16.
 var (
 	versionTower     = [3]uint32{0, 21, 0}
 	versionMish      = [3]uint32{0, 29, 0}
+	versionAttention = [3]uint32{0, 30, 0}
+	versionDense     = [3]uint32{0, 31, 0}
 	versionEncodings = [3]uint32{0, 33, 0}
 )
 
@@ -27,7 +29,7 @@ var (
 // gzipped network file, plane 109 of the first convolution in plies. info may be
 // nil; its MinVersion is raised to what the net and the encoding need. Batch norm
 // is kept, for a net that will be trained on, unless info.Folded asks for
-// convolutions with a bias alone. A pooled value head is written as a flattened one
+// convolutions with a bias alone; the files of attention nets have none. A pooled value head is written as a flattened one
 // (nn.Flatten), which is what ReadNet gives back. The same input gives the same bytes. Errors
 // wrap nn.ErrArch, nn.ErrParams, nn.ErrNotFinite, ErrUnsupported (a number that
 // the encoding cannot hold, a file too large to be read back), or are w's.
@@ -60,9 +62,12 @@ func netFile(net *nn.Net, info *NetInfo, e LayerEncoding) (*netpb.Net, error) {
 	if err := errors.Join(net.Validate(), net.CheckFinite(), net.Arch.Only("a Leela network file", kinds...)); err != nil {
 		return nil, err
 	}
+	if err := checkPolicy(net.Arch); err != nil {
+		return nil, err
+	}
 	info = cmp.Or(info, &NetInfo{})
 	b := &netBuilder{net: nn.Flatten(net), encoding: e}
-	if info.Folded {
+	if info.Folded || net.Arch.Attention() {
 		b.net, b.folded = foldedNet(b.net), true
 		if err := b.net.CheckFinite(); err != nil {
 			return nil, fmt.Errorf("fold batch norm: %w", err)
@@ -91,7 +96,9 @@ func minVersion(a nn.Arch, v [3]uint32, e LayerEncoding) [3]uint32 {
 		}
 	}
 	raise(true, versionTower)
-	raise(a.Activation == nn.Mish, versionMish)
+	raise(a.Activation == nn.Mish || a.Head(nn.Policy).Kind == nn.PolicyAttention, versionMish)
+	raise(a.Attention(), versionAttention)
+	raise(a.Blocks[0].Kind == nn.BlockDenseEmbedding, versionDense)
 	raise(e != Linear16, versionEncodings)
 	return v
 }
@@ -105,15 +112,26 @@ func formatOf(a nn.Arch) *netpb.NetworkFormat {
 		return &no
 	}
 	wdl := a.ValueForm() == nn.ValueWDL
-	return &netpb.NetworkFormat{
+	policy := map[string]int32{nn.PolicyClassical: policyClassical, nn.PolicyConvolutional: policyConv, nn.PolicyAttention: policyAttention}
+	f := &netpb.NetworkFormat{
 		Input:             proto.Int32(inputClassical),
 		Output:            choose(wdl, outputWDL, outputClassical),
 		Network:           choose(a.SEUnits() > 0, networkSE, networkClassical),
-		Policy:            choose(a.Head(nn.Policy).Kind == nn.PolicyConvolutional, policyConv, policyClassical),
+		Policy:            proto.Int32(policy[a.Head(nn.Policy).Kind]),
 		Value:             choose(wdl, valueWDL, valueClassical),
 		MovesLeft:         choose(a.Head(nn.MovesLeft) != nil, movesLeftV1, 0),
 		DefaultActivation: choose(a.Activation == nn.Mish, activationMish, 0),
 	}
+	if a.Attention() {
+		last := a.Blocks[len(a.Blocks)-1]
+		f.Network = proto.Int32(networkAttention)
+		f.InputEmbedding = choose(a.Blocks[0].Kind == nn.BlockDenseEmbedding, embeddingDense, embeddingMap)
+		f.FfnActivation = proto.Int32(activationNumber(last.HiddenActivation))
+		if last.Kind == nn.BlockSmolgen {
+			f.SmolgenActivation = proto.Int32(activationNumber(last.SmolgenActivation))
+		}
+	}
+	return f
 }
 
 // netBuilder makes the layers of a file.
@@ -126,17 +144,10 @@ type netBuilder struct {
 
 func (b *netBuilder) weights() *netpb.Weights {
 	w := &netpb.Weights{}
-	for range b.net.Arch.Blocks[1:] {
-		r := &netpb.Residual{}
-		if b.net.Arch.SEUnits() > 0 {
-			r.Se = &netpb.SEUnit{}
-		}
-		w.Residual = append(w.Residual, r)
+	if last := b.net.Arch.Blocks[len(b.net.Arch.Blocks)-1]; last.Heads > 0 {
+		w.Headcount = proto.Uint32(uint32(last.Heads))
 	}
-	eachLayer(b.net.Arch, w, func(conv, bn string, at **netpb.ConvBlock) { *at = b.conv(conv, bn) },
-		func(name string, weight, bias **netpb.Layer) {
-			*weight, *bias = b.layer(name+".weight"), b.layer(name+".bias")
-		})
+	eachLayer(b.net.Arch, w, b)
 	return w
 }
 
@@ -145,11 +156,8 @@ func (b *netBuilder) layer(name string) *netpb.Layer {
 	if b.err != nil {
 		return nil
 	}
-	data := b.net.Get(name)
-	if name == "input.conv.weight" {
-		data = slices.Clone(data)
-		eachRule50(data, func(w float32) float32 { return w / encoding.Rule50Scale })
-	}
+	data := slices.Clone(b.net.Get(name))
+	leelas(b.net.Arch, name, data, false)
 	l, err := encodeLayer(data, b.encoding)
 	if err != nil {
 		b.err = fmt.Errorf("%s: %w", name, err)
@@ -157,15 +165,21 @@ func (b *netBuilder) layer(name string) *netpb.Layer {
 	return l
 }
 
-func (b *netBuilder) conv(conv, bn string) *netpb.ConvBlock {
+func (b *netBuilder) param(name string, at **netpb.Layer) { *at = b.layer(name) }
+
+func (b *netBuilder) squares(conv, bn string, weight, bias **netpb.Layer) {
+	*weight, *bias = b.layer(conv+".weight"), b.layer(bn+".beta")
+}
+
+func (b *netBuilder) conv(conv, bn string, at **netpb.ConvBlock) {
 	c := &netpb.ConvBlock{Weights: b.layer(conv + ".weight")}
+	*at = c
 	if b.folded {
 		c.Biases = b.layer(bn + ".beta")
-		return c
+		return
 	}
 	c.BnMeans, c.BnStddivs = b.layer(bn+".mean"), b.layer(bn+".var")
 	c.BnGammas, c.BnBetas = b.layer(bn+".gamma"), b.layer(bn+".beta")
-	return c
 }
 
 // foldedNet returns a net whose convolutions, with beta as their bias, compute the same

@@ -30,6 +30,9 @@ const (
 	maxOnnxBytes = 1<<31 - 1
 )
 
+// onnxKinds are the blocks and heads that our ONNX files hold.
+var onnxKinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened, nn.HeadPooled}
+
 // WriteONNX writes a valid net of finite numbers as an ONNX model: float32,
 // operators of opset 17, batch norm folded, any batch size, everything from the
 // side to move's view. Plane 109 of the input is in plies, as the engine feeds
@@ -37,7 +40,7 @@ const (
 // the id ("net_id"). The same input gives the same bytes. Errors wrap nn.ErrArch,
 // nn.ErrParams, nn.ErrNotFinite, ErrUnsupported (a net above 2 GiB), or are w's.
 func WriteONNX(w io.Writer, net *nn.Net, meta map[string]string) error {
-	if err := errors.Join(net.Validate(), net.CheckFinite(), net.Arch.Only("an ONNX file", kinds...)); err != nil {
+	if err := errors.Join(net.Validate(), net.CheckFinite(), net.Arch.Only("an ONNX file", onnxKinds...)); err != nil {
 		return fmt.Errorf("write ONNX: %w", err)
 	}
 	if size := 4 * int64(net.Arch.NumParams()); size > maxOnnxBytes-1<<20 {
@@ -96,7 +99,7 @@ func (b *onnxBuilder) net(f *nn.Folded) {
 	for i, k := range f.Arch.Blocks {
 		switch l := &f.Blocks[i]; k.Kind {
 		case nn.BlockInput:
-			eachRule50(l.Convs[0].Weight, func(w float32) float32 { return w / encoding.Rule50Scale }) // Fold made this copy
+			leelas(f.Arch, "input.conv.weight", l.Convs[0].Weight, false) // Fold made this copy
 			x = b.act("/inputconv", b.conv("/inputconv", OnnxInput, &l.Convs[0]))
 		case nn.BlockResidual:
 			x = b.block(fmt.Sprintf("/block%d", i-1), x, l)

@@ -43,7 +43,10 @@ type Evaluator struct {
 	value      headBuffers
 	movesLeft  headBuffers
 
-	sparse *sparseBuffers // of the newest sparse net
+	policyEmbedded, policyQK []float32 // [group][64][...]: attention policy head
+
+	sparse    *sparseBuffers    // of the newest sparse net
+	attention *attentionBuffers // of the newest attention net
 }
 
 // headBuffers are the activations of a scalar head, for a chunk.
@@ -79,7 +82,7 @@ func (e *Evaluator) allocate() {
 		e.allocateSparse(s)
 		return
 	}
-	f := e.net.input.co
+	f := e.net.arch.Width()
 	p := e.net.precision
 	group := kernel.Conv3Group(p)
 	e.group = min(e.chunk, maxGroup, max(group, groupBytes/(3*encoding.NumSquares*f*4)/group*group))
@@ -98,6 +101,12 @@ func (e *Evaluator) allocate() {
 	if e.net.policyFC.packed != nil {
 		e.policyFlat = floats(e.chunk * e.net.policyFC.k)
 		e.policyOut = floats(e.chunk * e.net.policyFC.n)
+	}
+	if h := e.net.attentive; h != nil {
+		e.policyEmbedded, e.policyQK = floats(rows*h.embedding.n), floats(rows*h.qk.n)
+	}
+	if e.net.attention != nil {
+		e.attention = newAttentionBuffers(e.net.attention, e.group)
 	}
 	e.value, e.movesLeft = newHeadBuffers(&e.net.value, e.chunk), newHeadBuffers(e.net.movesLeft, e.chunk)
 }
@@ -149,8 +158,12 @@ func (e *Evaluator) Evaluate(ctx context.Context, b *encoding.Batch) error {
 func (e *Evaluator) runGroup(b *encoding.Batch, lo, at, n int) {
 	c := e.net
 	first := lo + at
-	kernel.ExpandInput(e.input, b.Masks[first:], b.Scalars[first:], n)
-	e.conv(e.x, e.input, &c.input, n, c.act)
+	if c.attention != nil {
+		e.attend(c.attention, b, first, n)
+	} else {
+		kernel.ExpandInput(e.input, b.Masks[first:], b.Scalars[first:], n)
+		e.conv(e.x, e.input, &c.input, n, c.act)
+	}
 	for i := range c.tower {
 		e.block(&c.tower[i], n)
 	}
@@ -162,7 +175,11 @@ func (e *Evaluator) runGroup(b *encoding.Batch, lo, at, n int) {
 	if c.movesLeft != nil {
 		project(e.movesLeft.flat, &c.movesLeft.conv)
 	}
-	if e.policyFlat != nil {
+	switch {
+	case c.attentive != nil:
+		e.attentionLogits(c.attentive, b, first, n)
+		return
+	case e.policyFlat != nil:
 		project(e.policyFlat, &c.policyProj)
 		return
 	}

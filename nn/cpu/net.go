@@ -24,8 +24,10 @@ type Net struct {
 	policyProj  kernelMat                   // classical policy head: 1x1 convolution
 	policyFC    kernelMat                   // the same
 	moves       *[encoding.NumPolicy]uint16 // convolutional head: policy index -> plane*64 + from square
+	attentive   *attentionPolicy            // attention policy head
 	value       scalarHead
-	movesLeft   *scalarHead // nil without
+	movesLeft   *scalarHead    // nil without
+	attention   *attentionBody // an attention net, which has no convolution
 	sparse      *sparseNet  // a sparse net, which has nothing of a tower
 }
 
@@ -52,7 +54,7 @@ type scalarHead struct{ conv, fc1, fc2 kernelMat }
 
 // kinds are the blocks and heads that this package computes.
 var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened, nn.HeadPooled,
-	nn.BlockSparse, nn.PolicyMoves, nn.HeadDense, nn.HeadShared}
+	nn.BlockEmbedding, nn.BlockDenseEmbedding, nn.BlockEncoder, nn.BlockSmolgen, nn.PolicyAttention, nn.BlockSparse, nn.PolicyMoves, nn.HeadDense, nn.HeadShared}
 
 // New packs a net: batch norm is folded, and the columns of layers after a
 // convolution go from channel*64 + square to square*channels + channel. n is not
@@ -63,13 +65,14 @@ func New(n *nn.Net, p kernel.Precision) (*Net, error) {
 	if err := cmp.Or(n.Validate(), n.CheckFinite(), n.Arch.Only("inference on a CPU", kinds...)); err != nil {
 		return nil, fmt.Errorf("cpu: %w", err)
 	}
-	c := &Net{arch: n.Arch.Clone(), id: n.ID(), act: kernel.ReLU, precision: p}
+	c := &Net{arch: n.Arch.Clone(), id: n.ID(), precision: p}
 	if n.Arch.Sparse() {
 		c.sparse = packSparse(n, p)
 		return c, nil
 	}
-	if n.Arch.Activation == nn.Mish {
-		c.act = kernel.Mish
+	c.act = acts[n.Arch.Activation]
+	if n.Arch.Attention() {
+		c.attention = packAttention(n, p)
 	}
 	f := nn.Fold(n)
 	for i, b := range f.Arch.Blocks {
@@ -91,6 +94,8 @@ func New(n *nn.Net, p kernel.Precision) (*Net, error) {
 			c.moves = encoding.ConvPolicyIndex()
 		case nn.PolicyClassical:
 			c.policyProj, c.policyFC = packConv1(l.Convs[0], p), packSquares(l.Dense[0], p)
+		case nn.PolicyAttention:
+			c.attentive = packAttentionPolicy(f.Arch, l, p)
 		case nn.HeadFlattened:
 			packed := scalarHead{conv: packConv1(l.Convs[0], p), fc1: packSquares(l.Dense[0], p), fc2: packDense(l.Dense[1], p)}
 			if h.Output == nn.Value {
@@ -111,6 +116,12 @@ func (n *Net) mats() []kernelMat {
 	list := []kernelMat{n.policyProj, n.policyFC, n.value.conv, n.value.fc1, n.value.fc2}
 	for _, b := range n.tower {
 		list = append(list, b.se1, b.se2)
+	}
+	if n.attention != nil {
+		list = append(list, n.attention.mats()...)
+	}
+	if n.attentive != nil {
+		list = append(list, n.attentive.embedding, n.attentive.qk)
 	}
 	if h := n.movesLeft; h != nil {
 		list = append(list, h.conv, h.fc1, h.fc2)

@@ -3,6 +3,7 @@ package cpu
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -18,8 +19,12 @@ func testNet(t testing.TB, name string, seed uint64) *nn.Net {
 	return nntest.DecidedNet(mustArch(t, name), seed)
 }
 
+// mustArch returns the net of a name, or that of nntest.AttentionNets behind a *.
 func mustArch(t testing.TB, name string) nn.Arch {
 	t.Helper()
+	if a, ok := nntest.AttentionNets()[strings.TrimPrefix(name, "*")]; ok {
+		return a
+	}
 	a, err := nn.ParseArch(name)
 	if err != nil {
 		t.Fatal(err)

@@ -7,18 +7,34 @@ type Act uint8
 
 // The activations.
 const (
-	None Act = iota // identity
-	ReLU            // max(0, x); NaN stays NaN
-	Mish            // x * tanh(softplus(x)); a second pass over the output
+	None  Act = iota // identity
+	ReLU             // max(0, x); NaN stays NaN
+	Mish             // x * tanh(softplus(x)); a second pass over the output, as all that follow
+	ReLU2            // max(0, x)^2; NaN stays NaN
+	Swish            // x * sigmoid(x)
+	SELU             // seluScale*x where x > 0, else seluScale*seluAlpha*(exp(x)-1)
 )
 
-// split divides act into the part that kernels apply and whether a Mish pass
-// must follow.
-func (a Act) split() (Act, bool) {
-	if a == Mish {
-		return None, true
+// The constants of SELU (Klambauer et al., Self-Normalizing Neural Networks, 2017).
+const (
+	seluScale = 1.05070098
+	seluAlpha = 1.67326324
+)
+
+// split divides act into the part that kernels apply and that of a second pass over
+// their output, None where there is none.
+func (a Act) split() (inKernel, after Act) {
+	if a == ReLU {
+		return a, None
 	}
-	return a, false
+	return None, a
+}
+
+// second is the second pass of split over y.
+func (a Act) second(y []float32) {
+	if a != None {
+		a.Forward(y, y)
+	}
 }
 
 // Forward sets y = act(x). y may be x.
@@ -28,6 +44,12 @@ func (a Act) Forward(y, x []float32) {
 		ReLUForward(y, x)
 	case Mish:
 		MishForward(y, x)
+	case ReLU2:
+		square(y, x, unlimited)
+	case Swish:
+		swish(y, x)
+	case SELU:
+		selu(y, x)
 	default:
 		copy(y, x)
 	}
@@ -40,6 +62,12 @@ func (a Act) Backward(d, y, x []float32) {
 		ReLUBackward(d, d, y)
 	case Mish:
 		MishBackward(d, d, x)
+	case ReLU2:
+		squareBackward(d, d, x, unlimited)
+	case Swish:
+		swishBackward(d, x)
+	case SELU:
+		seluBackward(d, x)
 	}
 }
 
@@ -87,6 +115,39 @@ func MishBackward(dx, dy, x []float32) {
 	})
 }
 
+// swish sets y = x*sigmoid(x). y may be x.
+func swish(y, x []float32) {
+	each(y, x, x, func(v, _ float32) float32 { return float32(float64(v) * sigmoid(float64(v))) })
+}
+
+// swishBackward sets d *= swish'(x).
+func swishBackward(d, x []float32) {
+	each(d, d, x, func(dy, v float32) float32 {
+		s := sigmoid(float64(v))
+		return float32(float64(dy) * s * (1 + float64(v)*(1-s)))
+	})
+}
+
+// selu sets y = SELU(x). y may be x.
+func selu(y, x []float32) {
+	each(y, x, x, func(v, _ float32) float32 {
+		if v > 0 {
+			return float32(seluScale * float64(v))
+		}
+		return float32(seluScale * seluAlpha * math.Expm1(float64(v)))
+	})
+}
+
+// seluBackward sets d *= SELU'(x).
+func seluBackward(d, x []float32) {
+	each(d, d, x, func(dy, v float32) float32 {
+		if v > 0 {
+			return seluScale * dy
+		}
+		return float32(seluScale * seluAlpha * float64(dy) * math.Exp(float64(v)))
+	})
+}
+
 // Sigmoid sets y = 1/(1+exp(-x)). y may be x. Vector tiers: within 2.5 ulp, or
 // 2^-126. NaN passes.
 func Sigmoid(y, x []float32) {
@@ -112,9 +173,14 @@ func TanhBackward(dx, dy, y []float32) {
 // mapped sets y = f(a, b), by the kernel op where the tier has it.
 func mapped(op flatOp, y, a, b []float32, f func(a, b float32) float32) {
 	y, b = y[:len(a)], b[:len(a)]
-	if vecFlat(op, y, a, b, 0) {
-		return
+	if !vecFlat(op, y, a, b, 0) {
+		each(y, a, b, f)
 	}
+}
+
+// each sets y = f(a, b).
+func each(y, a, b []float32, f func(a, b float32) float32) {
+	y, b = y[:len(a)], b[:len(a)]
 	for i, v := range a {
 		y[i] = f(v, b[i])
 	}

@@ -34,6 +34,12 @@ var mathCases = []mathCase{
 		y := x * math.Tanh(softplus(x))
 		return y, y
 	}, 4, 88 * smallestNormal},
+	{"ReLU2", ReLU2.Forward, func(x float64) (float64, float64) {
+		y := float64(float32(max(0, x) * max(0, x))) // +Inf beyond float32
+		return y, y
+	}, 0, smallestNormal},
+	{"Swish", Swish.Forward, func(x float64) (float64, float64) { y := x * sigmoid(x); return y, y }, 4, 88 * smallestNormal},
+	{"SELU", SELU.Forward, func(x float64) (float64, float64) { y := seluRef(x); return y, y }, 0.5, 0},
 	{"MishBackward", func(y, x []float32) {
 		for i := range y {
 			y[i] = 1
@@ -45,6 +51,21 @@ var mathCases = []mathCase{
 		return t + u, max(t, math.Abs(u))
 	}, 5.5, 88 * smallestNormal},
 }
+
+// seluRef is SELU, rounded to float32 where that is infinite.
+func seluRef(x float64) float64 {
+	y := seluScale * x
+	if x <= 0 {
+		y = seluScale * seluAlpha * math.Expm1(x)
+	}
+	if f := float64(float32(y)); math.IsInf(f, 0) {
+		return f
+	}
+	return y
+}
+
+// forwardCases are mathCases without gradients.
+var forwardCases = mathCases[:len(mathCases)-1]
 
 // mathInputs are numbers of all exponents and signs, denormals and infinities
 // among them, and a dense set where the functions bend.
@@ -109,6 +130,9 @@ func TestActivationPlaces(t *testing.T) {
 		{"SigmoidBackward", SigmoidBackward},
 		{"TanhBackward", TanhBackward},
 		{"MishBackward", MishBackward},
+		{"ReLU2 backward", func(y, a, b []float32) { copy(y, a); ReLU2.Backward(y, nil, b) }},
+		{"Swish backward", func(y, a, b []float32) { copy(y, a); Swish.Backward(y, nil, b) }},
+		{"SELU backward", func(y, a, b []float32) { copy(y, a); SELU.Backward(y, nil, b) }},
 		{"ReLUBackward", ReLUBackward},
 		{"Add", Add},
 		{"Axpy", func(y, a, b []float32) { copy(y, a); Axpy(y, 0.37, b) }},
@@ -123,7 +147,7 @@ func TestActivationPlaces(t *testing.T) {
 			AdamW(y, b, clone(b), v, 0.1, 0.9, 0.99, 1e-8, 0.01, 0.5, 0.5)
 		}},
 	}
-	for _, c := range mathCases[:3] {
+	for _, c := range forwardCases {
 		passes = append(passes, pass{c.name, func(y, a, _ []float32) { c.run(y, a) }})
 	}
 	const n = 67
@@ -162,7 +186,7 @@ func clone(x []float32) []float32 { return append([]float32(nil), x...) }
 // Lengths beyond one call of the assembly, in place.
 func TestActivationsLong(t *testing.T) {
 	x := newRand(t).floats(2*maxCallFloatsTest + 5)
-	for _, c := range mathCases[:3] {
+	for _, c := range forwardCases {
 		want := make([]float64, len(x))
 		for i, v := range x {
 			want[i], _ = c.want(float64(v))
@@ -176,3 +200,38 @@ func TestActivationsLong(t *testing.T) {
 }
 
 const maxCallFloatsTest = 64 << 10
+
+// A second pass gives the bits of the function without an activation and Act.Forward.
+func TestSecondPass(t *testing.T) {
+	rng := newRand(t)
+	const rows, c = 64, 48
+	x, w, a, b := rng.floats(rows*c), rng.floats(9*c*c), rng.floats(c), rng.floats(c)
+	mat, half, halfScratch := make([]float32, PackedMatLen(c, c)), make([]float32, PackedMatBF16Len(c, c)), poison(MatMulBF16ScratchLen(c, c))
+	PackMat(mat, w[:c*c], c, c)
+	PackMatBF16(half, w[:c*c], c, c)
+	for name, f := range map[string]func(y []float32, act Act){
+		"MatMul": func(y []float32, act Act) { MatMul(y, x, mat, b, rows, c, c, act) },
+		"MatMulBF16": func(y []float32, act Act) {
+			if MatMulHasBF16(c, c) {
+				MatMulBF16(y, x, half, b, rows, c, c, act, halfScratch)
+			}
+		},
+		"Conv3": func(y []float32, act Act) {
+			Conv3(y, x, packedConv(w, c, c, FP32), b, 1, c, c, act, FP32, make([]float32, Conv3ScratchLen(c, c, FP32)))
+		},
+		"BatchNormApply": func(y []float32, act Act) { BatchNormApply(y, f32s(x), a, b, nil, rows, c, act) },
+		"SEApply":        func(y []float32, act Act) { SEApply(y, f32s(x), a, b, nil, 1, c, act) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			forTiers(t, func(t *testing.T) {
+				for act := None; act <= SELU; act++ {
+					y, want := make([]float32, rows*c), make([]float32, rows*c)
+					f(want, None)
+					act.Forward(want, want)
+					f(y, act)
+					sameBits(t, fmt.Sprint(act), y, want)
+				}
+			})
+		})
+	}
+}

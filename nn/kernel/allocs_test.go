@@ -53,6 +53,13 @@ func TestNoAllocations(t *testing.T) {
 			MishBackward(y, x, z)
 			Softmax(z[:3])
 			Softmax(y[:37])
+			SoftmaxRows(y, boards*64, c)
+			LayerNorm(y, x, z, 0.5, ch, ch, boards*64, c, 1e-3)
+			LayerNorm(y, x, nil, 0.5, ch, ch, boards*64, c, 1e-3)
+			for act := ReLU2; act <= SELU; act++ {
+				act.Forward(y, x)
+				act.Backward(y, x, x)
+			}
 			SumSquares(x)
 			SGDNesterov(y, x, z, 0.1, 0.9, 0)
 			AdamW(y[:99], x[:99], z[:99], w[:99], 0.1, 0.9, 0.99, 1e-8, 0, 1, 1)

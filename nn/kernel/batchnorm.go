@@ -17,11 +17,9 @@ func BatchNormStats(sum, sumsq []float64, x []float32, rows, c int) {
 // res, and x where that is float32. A squeeze-and-excitation gate per board is SEApply.
 func BatchNormApply(y []float32, x Stored, scale, shift, res []float32, rows, c int, act Act) {
 	y, x, scale, shift = y[:rows*c], x.Slice(0, rows*c), scale[:c], shift[:c]
-	act, mish := act.split()
+	act, after := act.split()
 	affine(y, x, scale, shift, cut(res, 0, rows, c), rows, c, act)
-	if mish {
-		MishForward(y, y)
-	}
+	after.second(y)
 }
 
 // BatchNormBackwardStats adds to dsum [c] the sums of dy and to dxhat [c] the

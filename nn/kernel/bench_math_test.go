@@ -23,6 +23,9 @@ func BenchmarkMath(b *testing.B) {
 		{"Sigmoid64", 0, func() { Sigmoid(y[:64], x[:64]) }},
 		{"Tanh", 2, func() { Tanh(y, x) }},
 		{"ReLU", 2, func() { ReLUForward(y, x) }},
+		{"ReLU2", 2, func() { ReLU2.Forward(y, x) }},
+		{"Swish", 2, func() { Swish.Forward(y, x) }},
+		{"SELU", 2, func() { SELU.Forward(y, x) }},
 	} {
 		b.Run(p.name, func(b *testing.B) {
 			eachTier(b, func(b *testing.B) {
@@ -30,6 +33,37 @@ func BenchmarkMath(b *testing.B) {
 				for range b.N {
 					p.f()
 				}
+			})
+		})
+	}
+}
+
+// BenchmarkEncoder times the passes of a board through a layer of an attention net with
+// 256 channels and 8 heads, apart from products.
+func BenchmarkEncoder(b *testing.B) {
+	const c, heads = 256, 8
+	rng := newRand(b)
+	x, y, skip, p := rng.floats(64*c), rng.floats(64*c), rng.floats(64*c), rng.floats(heads*64*64)
+	gamma, beta := rng.floats(c), rng.floats(c)
+	for _, s := range []struct {
+		name string
+		rows int
+		f    func()
+	}{
+		{"LayerNorm64x256", 64, func() { LayerNorm(y, x, skip, 0.5, gamma, beta, 64, c, 1e-3) }},
+		{"SoftmaxRows512x64", heads * 64, func() { SoftmaxRows(p, heads*64, 64) }},
+		{"Softmax512x64", heads * 64, func() {
+			for r := range heads * 64 {
+				Softmax(p[r*64:][:64])
+			}
+		}},
+	} {
+		b.Run(s.name, func(b *testing.B) {
+			eachTier(b, func(b *testing.B) {
+				for range b.N {
+					s.f()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*s.rows), "ns/row")
 			})
 		})
 	}

@@ -21,10 +21,10 @@ func Conv3(y, x, packed, bias []float32, boards, ci, co int, act Act, p Precisio
 }
 
 // Conv3Sums is Conv3 that also sets sum and squares [boards][co], the sums of y and of
-// its squares over the squares of a board, before y is rounded. act may not be Mish. y in
+// its squares over the squares of a board, before y is rounded. act is None or ReLU. y in
 // bf16 needs StoresBF16(ci, co) and the precision BF16.
 func Conv3Sums(y Stored, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
-	if act == Mish {
+	if _, after := act.split(); after != None {
 		panic("kernel: Conv3Sums: activation must be None or ReLU")
 	}
 	if y.half() && (p != BF16 || !StoresBF16(ci, co)) {
@@ -48,7 +48,7 @@ func conv3(y Stored, sum, squares, x, packed, bias []float32, boards, ci, co int
 	if boards*co == 0 {
 		return
 	}
-	act, mish := act.split()
+	act, after := act.split()
 	if winograd(ci, co) {
 		winogradConv(y, sum, squares, x, packed, bias, boards, ci, co, act, p.here(), scratch)
 	} else {
@@ -61,9 +61,7 @@ func conv3(y Stored, sum, squares, x, packed, bias []float32, boards, ci, co int
 			boardSums(sum, squares, &sumOp{u: y.F32, v: y}, boards, co)
 		}
 	}
-	if mish {
-		MishForward(y.F32, y.F32)
-	}
+	after.second(y.F32)
 }
 
 // conv3Generic is the oracle: per square and panel one sum over the taps on the

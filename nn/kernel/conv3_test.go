@@ -287,15 +287,3 @@ func TestConv3WeightGradNotFinite(t *testing.T) {
 }
 
 func abs(a int) int { return max(a, -a) }
-
-func TestConv3Mish(t *testing.T) {
-	rng := newRand(t)
-	x, w := rng.floats(64*3), rng.floats(4*3*9)
-	want, mag := conv3Ref(x, w, nil, 1, 3, 4)
-	for i, v := range want {
-		want[i] = v * math.Tanh(math.Log1p(math.Exp(v)))
-	}
-	y := poison(len(want))
-	Conv3(y, x, packedConv(w, 3, 4, FP32), nil, 1, 3, 4, Mish, FP32, make([]float32, Conv3ScratchLen(3, 4, FP32)))
-	closeTo(t, "mish", y, want, mag, tolSum)
-}

@@ -148,6 +148,13 @@ func passInBounds(mem func(int) []float32, c int) {
 	Tanh(a, a)
 	SumSquares(x)
 	Softmax(w)
+	SoftmaxRows(x, rows, c)
+	LayerNorm(x, x, res, 0.5, a, b, rows, c, 1e-3)
+	LayerNorm(res, x, nil, 0.5, a, b, rows, c, 1e-3)
+	for act := ReLU2; act <= SELU; act++ {
+		act.Forward(res, x)
+		act.Backward(res, x, x)
+	}
 	SGDNesterov(x, res, res, 0.1, 0.9, 0)
 	AdamW(w, x[:c], res[:c], a, 0.1, 0.9, 0.9, 1, 0, 1, 1)
 }

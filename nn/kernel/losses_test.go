@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -132,6 +133,26 @@ func TestSoftmax(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// SoftmaxRows has the bits of Softmax, also beyond one call of the assembly.
+func TestSoftmaxRows(t *testing.T) {
+	rng := newRand(t)
+	for _, s := range [][2]int{{0, 5}, {3, 0}, {3, 1}, {5, 3}, {7, 16}, {9, 20}, {67, 64}, {2, 40000}, {1100, 64}, {3, 32 << 10}} {
+		rows, n := s[0], s[1]
+		x := rng.floats(rows * n)
+		forTiers(t, func(t *testing.T) {
+			p, want := append(clone(x), 7), clone(x)
+			for r := range rows {
+				Softmax(want[r*n:][:n])
+			}
+			SoftmaxRows(p[:rows*n], rows, n)
+			sameBits(t, fmt.Sprint(s), p[:rows*n], want)
+			if p[rows*n] != 7 {
+				t.Fatal("wrote past the end")
+			}
+		})
 	}
 }
 

@@ -9,15 +9,13 @@ func MatMul(y, x, packed, bias []float32, rows, k, n int, act Act) {
 	if len(y) == 0 {
 		return
 	}
-	act, mish := act.split()
+	act, after := act.split()
 	if ActiveTier() == Generic || k == 0 {
 		matMulGeneric(y, x, packed, bias, rows, k, n, act)
 	} else {
 		matMulVec(y, x, packed, bias, rows, k, n, act)
 	}
-	if mish {
-		MishForward(y, y)
-	}
+	after.second(y)
 }
 
 func matMulGeneric(y, x, packed, bias []float32, rows, k, n int, act Act) {

@@ -51,7 +51,7 @@ func MatMulBF16ScratchLen(k, n int) int { return (matHalfRows+3)*k/2 + 4*n + n }
 func MatMulBF16(y, x, packed, bias []float32, rows, k, n int, act Act, scratch []float32) {
 	y, x = y[:rows*n], x[:rows*k]
 	packed, scratch = packed[:PackedMatBF16Len(k, n)], scratch[:MatMulBF16ScratchLen(k, n)]
-	act, mish := act.split()
+	act, after := act.split()
 	words, rest := scratch[:(matHalfRows+3)*k/2], scratch[(matHalfRows+3)*k/2:]
 	last, ones := rest[:4*n], rest[4*n:][:n]
 	for i := range ones {
@@ -75,9 +75,7 @@ func MatMulBF16(y, x, packed, bias []float32, rows, k, n int, act Act, scratch [
 			ReLUForward(y[r*n:][:m*n], y[r*n:][:m*n])
 		}
 	}
-	if mish {
-		MishForward(y, y)
-	}
+	after.second(y)
 }
 
 // toHalf rounds x to words; len(x) is a multiple of 16.

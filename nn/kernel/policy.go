@@ -51,3 +51,12 @@ func Softmax(p []float32) {
 		p[j] *= inv
 	}
 }
+
+// SoftmaxRows is Softmax of each row of p [rows][n]: attention weights. The bits are those
+// of Softmax.
+func SoftmaxRows(p []float32, rows, n int) {
+	p = p[:rows*n]
+	for r := range rows {
+		Softmax(p[r*n:][:n])
+	}
+}

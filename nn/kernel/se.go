@@ -7,14 +7,12 @@ package kernel
 func SEApply(out []float32, x Stored, gate, beta, res []float32, boards, c int, act Act) {
 	out, x = out[:boards*64*c], x.Slice(0, boards*64*c)
 	gate, beta = gate[:boards*c], beta[:boards*c]
-	act, mish := act.split()
+	act, after := act.split()
 	for b := range boards {
 		affine(cut(out, b*64, 64, c), x.Slice(b*64*c, 64*c), gate[b*c:][:c], beta[b*c:][:c],
 			cut(res, b*64, 64, c), 64, c, act)
 	}
-	if mish {
-		MishForward(out, out)
-	}
+	after.second(out)
 }
 
 // SEBackward is the first half of SEApply's gradient. It computes dz, the

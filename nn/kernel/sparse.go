@@ -1,6 +1,9 @@
 package kernel
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // RowBlock is what the width of the rows of a table is a multiple of, in floats: the
 // vector kernels keep so many sums in registers.
@@ -55,26 +58,35 @@ func RowDots(dots, x, table []float32, stride int, rows []uint16) {
 }
 
 // SquaredClippedReLU sets y = min(max(x,0),1)^2. y may be x.
-func SquaredClippedReLU(y, x []float32) {
+func SquaredClippedReLU(y, x []float32) { square(y, x, 1) }
+
+// unlimited is the limit of a square without one.
+var unlimited = float32(math.Inf(1))
+
+// square sets y = min(max(x,0),limit)^2. y may be x.
+func square(y, x []float32, limit float32) {
 	y = y[:len(x)]
-	if vecFlat(flatSquare, y, x, nil, 1) {
+	if vecFlat(flatSquare, y, x, nil, limit) {
 		return
 	}
 	for i, v := range x {
-		v = min(max(v, 0), 1)
+		v = min(max(v, 0), limit)
 		y[i] = v * v
 	}
 }
 
 // SquaredClippedReLUBackward sets dx = dy * 2x where 0 < x < 1, else 0. dx may be dy.
-func SquaredClippedReLUBackward(dx, dy, x []float32) {
+func SquaredClippedReLUBackward(dx, dy, x []float32) { squareBackward(dx, dy, x, 1) }
+
+// squareBackward sets dx = dy * 2x where 0 < x < limit, else 0. dx may be dy.
+func squareBackward(dx, dy, x []float32, limit float32) {
 	dx, dy = dx[:len(x)], dy[:len(x)]
-	if vecFlat(flatSquareBackward, dx, dy, x, 1) {
+	if vecFlat(flatSquareBackward, dx, dy, x, limit) {
 		return
 	}
 	for i, v := range x {
 		g := 2 * v * dy[i]
-		if !(v > 0 && v < 1) {
+		if !(v > 0 && v < limit) {
 			g = 0
 		}
 		dx[i] = g

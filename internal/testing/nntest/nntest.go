@@ -110,7 +110,7 @@ func DecidedNet(a nn.Arch, seed uint64) *nn.Net {
 	n := nn.Init(a, seed)
 	rng := rand.New(rand.NewPCG(seed, 99))
 	for i, s := range nn.Specs(a) {
-		last := s.Name == "policy.conv2.weight" || s.Name == "policy.fc.weight" || s.Name == "value.fc2.weight"
+		last := s.Name == "policy.conv2.weight" || s.Name == "policy.q.weight" || s.Name == "policy.fc.weight" || s.Name == "value.fc2.weight"
 		for j := range n.Params[i].Data {
 			p := &n.Params[i].Data[j]
 			switch {
@@ -149,4 +149,33 @@ func Positions(seed uint64, n, least int) *encoding.Batch {
 		}
 	}
 	return b
+}
+
+// AttentionNets are small attention nets that together have every form, and a tower with
+// an attention policy.
+func AttentionNets() map[string]nn.Arch {
+	small := func(name string, change func(first, encoder *nn.Block, a *nn.Arch)) nn.Arch {
+		a := Arch(name)
+		encoder := a.Blocks[1]
+		change(&a.Blocks[0], &encoder, &a)
+		for i := range a.Blocks[1:] {
+			a.Blocks[1+i] = encoder
+		}
+		return a
+	}
+	smolgen := func(_, e *nn.Block, _ *nn.Arch) { e.Compressed, e.SmolgenHidden, e.SmolgenUnits = 3, 10, 6 }
+	return map[string]nn.Arch{
+		"tower": Arch("16x1-attention"),
+		"plain": small("16x2x2h", func(first, e *nn.Block, _ *nn.Arch) { first.Gated, e.HeadWidth = 0, 5 }),
+		"mish":  small("64x1x4h-mish", func(_, e *nn.Block, a *nn.Arch) { e.HiddenActivation, a.Head(nn.Policy).Hidden = nn.ReLU2, 24 }),
+		"smolgen": small("12x2x3h-smolgen-mish-noml", func(first, e *nn.Block, a *nn.Arch) {
+			smolgen(first, e, a)
+			e.HiddenActivation = nn.SELU
+		}),
+		"dense": small("32x2x2h-dense-smolgen-scalar", func(first, e *nn.Block, a *nn.Arch) {
+			smolgen(first, e, a)
+			first.Positions, first.Hidden, first.HiddenActivation = 5, 24, nn.Mish
+			e.SmolgenActivation, e.HiddenActivation = nn.ReLU, nn.Mish
+		}),
+	}
 }

@@ -38,6 +38,10 @@ func Forward(n *nn.Net, masks *[encoding.NumMasks]uint64, s *encoding.Scalars) O
 			x = f.unit(inputPlanes(masks, s), "input.conv", "input.bn", true)
 		case nn.BlockResidual:
 			x = f.block(x, fmt.Sprintf("tower.%d", i-1), b.SERatio > 0)
+		case nn.BlockEmbedding, nn.BlockDenseEmbedding:
+			x = f.embedding(inputPlanes(masks, s), b)
+		case nn.BlockEncoder, nn.BlockSmolgen:
+			x = f.encoder(x, fmt.Sprintf("tower.%d", i-1), b)
 		default:
 			panic("reference: no block of kind " + b.Kind)
 		}
@@ -100,14 +104,28 @@ func (f forward) get(name string) []float64 {
 	return x
 }
 
-func (f forward) act(x float64) float64 {
-	if f.net.Arch.Activation != nn.Mish {
+func (f forward) act(x float64) float64 { return activate(f.net.Arch.Activation, x) }
+
+func activate(name string, x float64) float64 {
+	switch name {
+	case nn.ReLU:
 		return math.Max(0, x)
+	case nn.ReLU2:
+		return math.Max(0, x) * math.Max(0, x)
+	case nn.Swish:
+		return x / (1 + math.Exp(-x))
+	case nn.SELU:
+		if x < 0 {
+			x = 1.67326324 * math.Expm1(x)
+		}
+		return 1.05070098 * x
+	case nn.Mish:
+		if x > 30 {
+			return x
+		}
+		return x * math.Tanh(math.Log1p(math.Exp(x)))
 	}
-	if x > 30 {
-		return x
-	}
-	return x * math.Tanh(math.Log1p(math.Exp(x)))
+	panic("reference: no activation " + name)
 }
 
 // unit is a convolution, batch norm, and the activation if act.
@@ -227,6 +245,8 @@ func (f forward) head(x planes, h nn.Head) []float64 {
 			logits[idx] = y[at/64][at%64]
 		}
 		return logits
+	case nn.PolicyAttention:
+		return f.attentionPolicy(x)
 	case nn.PolicyClassical:
 		return f.dense(flatten(f.unit(x, "policy.conv1", "policy.bn", true)), "policy.fc")
 	case nn.HeadFlattened:

@@ -1,0 +1,341 @@
+package cpu
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
+
+// men are the planes of the newest board, which a dense embedding reads.
+const men = 12
+
+// attentionBody is the packed body of an attention net.
+type attentionBody struct {
+	width, inputs int       // of the embedding's layer
+	said          []float32 // [64][inputs-112]: encoding.SquareMap; nil where the men say it
+	table, bias   []float32 // of the men: [square*12 + plane][64*said], [64*said]
+	fc            kernelMat
+	ln1, ln2      norm      // of a dense embedding
+	mul, add      []float32 // gates, [64][width]; nil without
+	ffn           feedForward
+	encoders      []encoder
+	heads, depth  int
+	smolgen       kernelMat // of all encoders: a head's units to 64*64; packed is nil without
+	scale         float32   // of what layers add to their input
+	inner         float32   // epsilon of the norms of the embedding and of smolgen
+}
+
+// norm is a layer norm.
+type norm struct{ gamma, beta []float32 }
+
+// feedForward is two layers on each square.
+type feedForward struct {
+	in, out kernelMat
+	act     kernel.Act
+}
+
+type encoder struct {
+	qkv, out kernelMat // queries, divided by the root of the head's width, keys and values
+	ln1, ln2 norm
+	epsilon  float32
+	ffn      feedForward
+
+	// Of smolgen.
+	compress, fc1, fc2 kernelMat
+	norm1, norm2       norm
+	act                kernel.Act
+}
+
+var acts = map[string]kernel.Act{nn.ReLU: kernel.ReLU, nn.Mish: kernel.Mish, nn.ReLU2: kernel.ReLU2, nn.Swish: kernel.Swish, nn.SELU: kernel.SELU}
+
+// attentionPacker packs the parts of an attention net.
+type attentionPacker struct {
+	net *nn.Net
+	p   kernel.Precision
+}
+
+func (k attentionPacker) dense(name string) kernelMat { return packDense(k.net.Dense(name), k.p) }
+
+func (k attentionPacker) norm(name string) norm {
+	return norm{slices.Clone(k.net.Get(name + ".gamma")), slices.Clone(k.net.Get(name + ".beta"))}
+}
+
+func (k attentionPacker) feedForward(name string, b nn.Block) feedForward {
+	return feedForward{k.dense(name + ".ffn1"), k.dense(name + ".ffn2"), acts[b.HiddenActivation]}
+}
+
+// stacked packs layers of one input as one, their outputs behind each other.
+func stacked(p kernel.Precision, layers ...nn.Dense) kernelMat {
+	all := nn.Dense{In: layers[0].In}
+	for _, d := range layers {
+		all.Out += d.Out
+		all.Weight, all.Bias = append(all.Weight, d.Weight...), append(all.Bias, d.Bias...)
+	}
+	return packDense(all, p)
+}
+
+// scaled returns d with its outputs times factor.
+func scaled(d nn.Dense, factor float64) nn.Dense {
+	d.Weight, d.Bias = slices.Clone(d.Weight), slices.Clone(d.Bias)
+	kernel.Scale(d.Weight, float32(factor))
+	kernel.Scale(d.Bias, float32(factor))
+	return d
+}
+
+func packAttention(n *nn.Net, p kernel.Precision) *attentionBody {
+	k, first, a := attentionPacker{n, p}, n.Arch.Blocks[0], n.Arch
+	b := &attentionBody{width: first.Width, fc: k.dense("input.fc"), scale: float32(a.BranchScale())}
+	b.inputs = b.fc.k
+	epsilon, inner := a.NormEpsilons()
+	b.inner = float32(inner)
+	if first.Kind == nn.BlockDenseEmbedding {
+		d := n.Dense("input.men")
+		b.table, b.bias = make([]float32, len(d.Weight)), slices.Clone(d.Bias)
+		kernel.TransposeRows(b.table, d.Weight, 1, d.Out, d.In)
+		b.ln1, b.ln2, b.ffn = k.norm("input.ln1"), k.norm("input.ln2"), k.feedForward("input", first)
+	} else {
+		for sq := range encoding.NumSquares {
+			row := encoding.SquareMap(sq)
+			b.said = append(b.said, row[:]...)
+		}
+	}
+	if first.Gated > 0 {
+		b.mul, b.add = make([]float32, encoding.NumSquares*b.width), make([]float32, encoding.NumSquares*b.width)
+		kernel.TransposeRows(b.mul, n.Get("input.gate.gamma"), 1, b.width, encoding.NumSquares)
+		kernel.TransposeRows(b.add, n.Get("input.gate.beta"), 1, b.width, encoding.NumSquares)
+	}
+	for i, block := range a.Blocks[1:] {
+		name := nn.BlockName(1 + i)
+		e := encoder{
+			qkv:     stacked(p, scaled(n.Dense(name+".q"), 1/math.Sqrt(float64(block.HeadWidth))), n.Dense(name+".k"), n.Dense(name+".v")),
+			out:     k.dense(name + ".out"),
+			ln1:     k.norm(name + ".ln1"),
+			ln2:     k.norm(name + ".ln2"),
+			epsilon: float32(epsilon),
+			ffn:     k.feedForward(name, block),
+		}
+		if block.Kind == nn.BlockSmolgen {
+			name += ".smolgen"
+			e.compress, e.fc1, e.fc2 = k.dense(name+".compress"), k.dense(name+".fc1"), k.dense(name+".fc2")
+			e.norm1, e.norm2, e.act = k.norm(name+".ln1"), k.norm(name+".ln2"), acts[block.SmolgenActivation]
+		}
+		b.encoders = append(b.encoders, e)
+		b.heads, b.depth = block.Heads, block.HeadWidth
+	}
+	if b.encoders[0].compress.packed != nil {
+		b.smolgen = k.dense("smolgen")
+	}
+	return b
+}
+
+// mats lists all matrices.
+func (b *attentionBody) mats() []kernelMat {
+	list := []kernelMat{b.fc, b.ffn.in, b.ffn.out, b.smolgen}
+	for _, e := range b.encoders {
+		list = append(list, e.qkv, e.out, e.ffn.in, e.ffn.out, e.compress, e.fc1, e.fc2)
+	}
+	return list
+}
+
+// attentionBuffers are an evaluator's for the boards of a group.
+type attentionBuffers struct {
+	input  []float32 // [64][inputs] each
+	said   []float32 // [64][inputs-112]
+	rows   []uint16  // of the men
+	y      []float32 // [64][width]
+	hidden []float32 // [64][units]
+	qkv    []float32 // [64][3*heads*depth]
+	seen   []float32 // [64][heads*depth]: values, weighted by attention
+
+	compressed, smolgen1, smolgen2 []float32
+	extra                          []float32 // [heads][64][64]
+
+	// Of one head of one board.
+	q, k, v, packed, o []float32
+	logits             []float32 // [64][64]
+}
+
+func newAttentionBuffers(b *attentionBody, group int) *attentionBuffers {
+	rows, inner := group*encoding.NumSquares, b.heads*b.depth
+	floats := func(n int) []float32 { return make([]float32, n) }
+	e := &b.encoders[0]
+	one := encoding.NumSquares * b.depth
+	buf := &attentionBuffers{
+		input: floats(rows * b.inputs), y: floats(rows * b.width), hidden: floats(rows * max(e.ffn.in.n, b.ffn.in.n)),
+		qkv: floats(rows * 3 * inner), seen: floats(rows * inner),
+		q: floats(one), k: floats(one), v: floats(one), o: floats(one),
+		packed: floats(max(kernel.PackedMatLen(b.depth, encoding.NumSquares), kernel.PackedMatLen(encoding.NumSquares, b.depth))),
+		logits: floats(encoding.NumSquares * encoding.NumSquares),
+	}
+	if b.table != nil {
+		buf.said = floats(len(b.bias))
+	}
+	if e.compress.packed != nil {
+		buf.compressed, buf.smolgen1, buf.smolgen2 = floats(rows*e.compress.n), floats(group*e.fc1.n), floats(group*e.fc2.n)
+		buf.extra = floats(group * b.heads * encoding.NumSquares * encoding.NumSquares)
+	}
+	return buf
+}
+
+// attend takes n boards from first on through the body: e.x is its output.
+func (e *Evaluator) attend(c *attentionBody, b *encoding.Batch, first, n int) {
+	buf, rows := e.attention, n*encoding.NumSquares
+	e.embed(c, b, first, n)
+	for i := range c.encoders {
+		k := &c.encoders[i]
+		if k.compress.packed != nil {
+			e.mul(buf.compressed, e.x, &k.compress, rows, kernel.None)
+			e.mul(buf.smolgen1, buf.compressed, &k.fc1, n, k.act)
+			k.norm1.of(buf.smolgen1, buf.smolgen1, nil, 1, n, c.inner)
+			e.mul(buf.smolgen2, buf.smolgen1, &k.fc2, n, k.act)
+			k.norm2.of(buf.smolgen2, buf.smolgen2, nil, 1, n, c.inner)
+			e.mul(buf.extra, buf.smolgen2, &c.smolgen, n*c.heads, kernel.None)
+		}
+		e.mul(buf.qkv, e.x, &k.qkv, rows, kernel.None)
+		for board := range n {
+			for head := range c.heads {
+				e.attendHead(c, board, head)
+			}
+		}
+		e.mul(buf.y, buf.seen, &k.out, rows, kernel.None)
+		k.ln1.of(e.x, buf.y, e.x, c.scale, rows, k.epsilon)
+		e.feedForward(&k.ffn, &k.ln2, c.scale, rows, k.epsilon)
+	}
+}
+
+// of is the layer norm of scale*x + skip, rows of them.
+func (m *norm) of(y, x, skip []float32, scale float32, rows int, epsilon float32) {
+	kernel.LayerNorm(y, x, skip, scale, m.gamma, m.beta, rows, len(m.gamma), epsilon)
+}
+
+// feedForward replaces e.x.
+func (e *Evaluator) feedForward(f *feedForward, m *norm, scale float32, rows int, epsilon float32) {
+	buf := e.attention
+	e.mul(buf.hidden, e.x, &f.in, rows, f.act)
+	e.mul(buf.y, buf.hidden, &f.out, rows, kernel.None)
+	m.of(e.x, buf.y, e.x, scale, rows, epsilon)
+}
+
+// embed sets e.x to the embedding of n boards from first on.
+func (e *Evaluator) embed(c *attentionBody, b *encoding.Batch, first, n int) {
+	buf, rows := e.attention, n*encoding.NumSquares
+	said := c.inputs - encoding.NumPlanes
+	for i := range n {
+		kernel.ExpandInput(e.input, b.Masks[first+i:], b.Scalars[first+i:], 1)
+		from := c.said
+		if from == nil {
+			from = e.menSay(c, &b.Masks[first+i])
+		}
+		for sq := range encoding.NumSquares {
+			row := buf.input[(i*encoding.NumSquares+sq)*c.inputs:][:c.inputs]
+			copy(row, e.input[sq*encoding.NumPlanes:][:encoding.NumPlanes])
+			copy(row[encoding.NumPlanes:], from[sq*said:][:said])
+		}
+	}
+	e.mul(e.x, buf.input, &c.fc, rows, e.net.act)
+	if c.table != nil {
+		c.ln1.of(e.x, e.x, nil, 1, rows, c.inner)
+	}
+	if c.mul != nil {
+		kernel.BatchNormApply(e.x, kernel.Stored{F32: e.x}, c.mul, c.add, nil, n, len(c.mul), kernel.None)
+	}
+	if c.table != nil {
+		e.feedForward(&c.ffn, &c.ln2, c.scale, rows, c.inner)
+	}
+}
+
+// menSay returns what the men of a position say to its squares, [64][said].
+func (e *Evaluator) menSay(c *attentionBody, masks *[encoding.NumMasks]uint64) []float32 {
+	buf := e.attention
+	buf.rows = buf.rows[:0]
+	for plane, m := range masks[:men] {
+		for ; m != 0; m &= m - 1 {
+			buf.rows = append(buf.rows, uint16(bits.TrailingZeros64(m)*men+plane))
+		}
+	}
+	copy(buf.said, c.bias)
+	kernel.AddRows(buf.said, c.table, len(c.bias), buf.rows, nil)
+	return buf.said
+}
+
+// attendHead weighs the values of one head of one board: buf.seen's columns of it.
+func (e *Evaluator) attendHead(c *attentionBody, board, head int) {
+	buf, inner := e.attention, c.heads*c.depth
+	const squares = encoding.NumSquares
+	for sq := range squares {
+		row := buf.qkv[(board*squares+sq)*3*inner+head*c.depth:]
+		copy(buf.q[sq*c.depth:][:c.depth], row)
+		copy(buf.k[sq*c.depth:][:c.depth], row[inner:])
+		copy(buf.v[sq*c.depth:][:c.depth], row[2*inner:])
+	}
+	kernel.PackMat(buf.packed, buf.k, c.depth, squares)
+	kernel.MatMul(buf.logits, buf.q, buf.packed, nil, squares, c.depth, squares, kernel.None)
+	if buf.extra != nil {
+		kernel.Add(buf.logits, buf.logits, buf.extra[(board*c.heads+head)*squares*squares:][:squares*squares])
+	}
+	kernel.SoftmaxRows(buf.logits, squares, squares)
+	kernel.PackMatTransposed(buf.packed, buf.v, c.depth, squares)
+	kernel.MatMul(buf.o, buf.logits, buf.packed, nil, squares, squares, c.depth, kernel.None)
+	for sq := range squares {
+		copy(buf.seen[(board*squares+sq)*inner+head*c.depth:][:c.depth], buf.o[sq*c.depth:])
+	}
+}
+
+// attentionPolicy is a packed attention policy head. Units are filled up with zeros to
+// whole blocks of a row.
+type attentionPolicy struct {
+	embedding, qk kernelMat // queries, divided by the root of the units, and keys
+	promotion     []float32 // [4][units]
+	units         int
+	act           kernel.Act
+	moves         *[encoding.NumPolicy]uint16
+}
+
+func packAttentionPolicy(a nn.Arch, l nn.Layers, p kernel.Precision) *attentionPolicy {
+	units := l.Dense[1].Out
+	padded := (units + kernel.RowBlock - 1) / kernel.RowBlock * kernel.RowBlock
+	pad := func(d nn.Dense) nn.Dense {
+		d.Weight, d.Bias = append(slices.Clone(d.Weight), make([]float32, (padded-units)*d.In)...), append(slices.Clone(d.Bias), make([]float32, padded-units)...)
+		d.Out = padded
+		return d
+	}
+	out := &attentionPolicy{
+		embedding: packDense(l.Dense[0], p), qk: stacked(p, pad(scaled(l.Dense[1], 1/math.Sqrt(float64(units)))), pad(l.Dense[2])),
+		units: padded, act: acts[a.PolicyActivation()], moves: encoding.AttentionPolicyIndex(),
+	}
+	for row := range slices.Chunk(l.Dense[3].Weight, units) {
+		out.promotion = append(append(out.promotion, row...), make([]float32, padded-units)...)
+	}
+	return out
+}
+
+// attentionLogits writes the logits of the legal moves of n boards from first on to
+// b.Prior.
+func (e *Evaluator) attentionLogits(h *attentionPolicy, b *encoding.Batch, first, n int) {
+	rows := n * encoding.NumSquares
+	e.mul(e.policyEmbedded, e.x, &h.embedding, rows, h.act)
+	e.mul(e.policyQK, e.policyEmbedded, &h.qk, rows, kernel.None)
+	for i := range n {
+		qk, prior := e.policyQK[i*encoding.NumSquares*2*h.units:], b.PriorOf(first+i)
+		keys := qk[h.units:]
+		clear(prior)
+		for j, idx := range b.LegalOf(first + i) {
+			at := int(h.moves[idx])
+			from, to := at/encoding.NumSquares, at%encoding.NumSquares
+			piece := -1
+			if promotion := at - encoding.NumSquares*encoding.NumSquares; promotion >= 0 {
+				from, to, piece = 48+promotion/24, 56+promotion/3%8, promotion%3
+			}
+			dot := prior[j:][:1]
+			kernel.RowDots(dot, qk[from*2*h.units:][:h.units], keys, 2*h.units, []uint16{uint16(to)})
+			if piece >= 0 {
+				kernel.RowDots(dot, h.promotion[piece*h.units:][:h.units], keys, 2*h.units, []uint16{uint16(to)})
+				kernel.RowDots(dot, h.promotion[3*h.units:][:h.units], keys, 2*h.units, []uint16{uint16(to)})
+			}
+		}
+	}
+}
