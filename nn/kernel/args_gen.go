@@ -61,6 +61,18 @@ type gradArgs struct {
 	blocks         uintptr  // number of row blocks, > 0
 }
 
+// normArgs are the arguments of assembly kernels; strides are in bytes.
+type normArgs struct {
+	y           *float32 // output rows
+	x, skip     *float32 // input rows
+	gamma, beta *float32 // per channel
+	rows        uintptr  // number of rows, > 0
+	panels      uintptr  // panels of 16 floats of a row, > 0
+	alpha, eps  uint64   // float32 bits
+	inverse     uint64   // float32 bits of 1/channels
+	one         uint64   // float32 bits of 1
+}
+
 // optArgs are the arguments of assembly kernels; strides are in bytes.
 type optArgs struct {
 	w              *float32 // weights

@@ -70,6 +70,7 @@ const (
 	flatSquareBackward                // y = 2*a*b where 0 < b < alpha, else 0
 	mathMish                          // y = mish(a)
 	mathMishBackward                  // y = a*mish'(b)
+	mathSwish                         // y = swish(a)
 	mathSigmoid                       // y = sigmoid(a)
 	mathSigmoidBackward               // y = a*b*(1-b)
 	mathTanh                          // y = tanh(a)

@@ -23,6 +23,8 @@ var entries = []struct {
 	{"sumProductMask32NEON", "sumArgs", sumProductMask32NEON},
 	{"sumProduct16NEON", "sumArgs", sumProduct16NEON},
 	{"sumProductMask16NEON", "sumArgs", sumProductMask16NEON},
+	{"layerNormNEON", "normArgs", layerNormNEON},
+	{"layerNormSkipNEON", "normArgs", layerNormSkipNEON},
 	{"flatReLUNEON", "flatArgs", flatReLUNEON},
 	{"flatReLUBackwardNEON", "flatArgs", flatReLUBackwardNEON},
 	{"flatAddNEON", "flatArgs", flatAddNEON},

@@ -40,6 +40,9 @@ func smallArgs(t *testing.T, kind string) *byte {
 			s1: mem(0), s2: mem(0), rows: 3, stride: 256})
 	case "flatArgs":
 		return bytesOf(&flatArgs{y: mem(0), a: mem(tiny), b: mem(1.1), n: 3, alpha: bits32(1.3)})
+	case "normArgs":
+		return bytesOf(&normArgs{y: mem(0), x: mem(tiny), skip: mem(tiny), gamma: mem(1.1), beta: mem(1.1), rows: 3, panels: 2,
+			alpha: bits32(1.3), eps: bits32(1), inverse: bits32(1.0 / 32), one: bits32(1)})
 	case "squaresArgs":
 		return bytesOf(&squaresArgs{x: mem(tiny), sums: &make([]float64, 32)[0], n: 2})
 	case "expandArgs":
@@ -117,6 +120,7 @@ func TestArgumentSizes(t *testing.T) {
 		{unsafe.Sizeof(pointArgs{}), unsafe.Offsetof(pointArgs{}.aheadRow)},
 		{unsafe.Sizeof(pointGradArgs{}), unsafe.Offsetof(pointGradArgs{}.points)},
 		{unsafe.Sizeof(winogradArgs{}), unsafe.Offsetof(winogradArgs{}.sumBoard)},
+		{unsafe.Sizeof(normArgs{}), unsafe.Offsetof(normArgs{}.one)},
 		{unsafe.Sizeof(squaresArgs{}), unsafe.Offsetof(squaresArgs{}.n)},
 		{unsafe.Sizeof(expandArgs{}), unsafe.Offsetof(expandArgs{}.firstBit)},
 		{unsafe.Sizeof(policyArgs{}), unsafe.Offsetof(policyArgs{}.n)},

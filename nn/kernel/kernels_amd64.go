@@ -174,6 +174,11 @@ func mishAVX512(args *byte)
 //go:noescape
 func mishBackwardAVX512(args *byte)
 
+// swishAVX512 sets y = a/(1+exp(-a)). args is a *flatArgs.
+//
+//go:noescape
+func swishAVX512(args *byte)
+
 // sigmoidAVX512 sets y = 1/(1+exp(-a)). args is a *flatArgs.
 //
 //go:noescape
@@ -199,10 +204,25 @@ func tanhBackwardAVX512(args *byte)
 //go:noescape
 func softmaxAVX512(args *byte)
 
+// softmaxRowsAVX512 replaces rows of y by their softmax. args is a *normArgs.
+//
+//go:noescape
+func softmaxRowsAVX512(args *byte)
+
 // sumSquaresAVX512 adds squares to 32 sums. args is a *squaresArgs.
 //
 //go:noescape
 func sumSquaresAVX512(args *byte)
+
+// layerNormAVX512 normalises rows of alpha*x. args is a *normArgs.
+//
+//go:noescape
+func layerNormAVX512(args *byte)
+
+// layerNormSkipAVX512 normalises rows of alpha*x + skip. args is a *normArgs.
+//
+//go:noescape
+func layerNormSkipAVX512(args *byte)
 
 // expandAVX512 writes the input planes of a board, [64][112]. args is a *expandArgs.
 //
@@ -454,6 +474,11 @@ func mishAVX2(args *byte)
 //go:noescape
 func mishBackwardAVX2(args *byte)
 
+// swishAVX2 sets y = a/(1+exp(-a)). args is a *flatArgs.
+//
+//go:noescape
+func swishAVX2(args *byte)
+
 // sigmoidAVX2 sets y = 1/(1+exp(-a)). args is a *flatArgs.
 //
 //go:noescape
@@ -479,10 +504,25 @@ func tanhBackwardAVX2(args *byte)
 //go:noescape
 func softmaxAVX2(args *byte)
 
+// softmaxRowsAVX2 replaces rows of y by their softmax. args is a *normArgs.
+//
+//go:noescape
+func softmaxRowsAVX2(args *byte)
+
 // sumSquaresAVX2 adds squares to 32 sums. args is a *squaresArgs.
 //
 //go:noescape
 func sumSquaresAVX2(args *byte)
+
+// layerNormAVX2 normalises rows of alpha*x. args is a *normArgs.
+//
+//go:noescape
+func layerNormAVX2(args *byte)
+
+// layerNormSkipAVX2 normalises rows of alpha*x + skip. args is a *normArgs.
+//
+//go:noescape
+func layerNormSkipAVX2(args *byte)
 
 // expandAVX2 writes the input planes of a board, [64][112]. args is a *expandArgs.
 //

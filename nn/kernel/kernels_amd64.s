@@ -3633,6 +3633,63 @@ panel:
 	VZEROUPPER
 	RET
 
+// func swishAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·swishAVX512(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	VBROADCASTSS mathConstants<>+0(SB), Z0
+	VBROADCASTSS mathConstants<>+32(SB), Z1
+	VBROADCASTSS mathConstants<>+64(SB), Z2
+	VBROADCASTSS mathConstants<>+96(SB), Z3
+	VBROADCASTSS mathConstants<>+128(SB), Z4
+	VBROADCASTSS mathConstants<>+160(SB), Z5
+	VBROADCASTSS mathConstants<>+192(SB), Z6
+	VBROADCASTSS mathConstants<>+224(SB), Z7
+	VBROADCASTSS mathConstants<>+576(SB), Z8
+	VBROADCASTSS mathConstants<>+448(SB), Z9
+	VBROADCASTSS mathConstants<>+480(SB), Z10
+	VBROADCASTSS mathConstants<>+544(SB), Z11
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         24(AX), AX
+
+panel:
+	VSUBPS       (DX), Z11, Z12
+	VMAXPS       Z12, Z9, Z12
+	VMINPS       Z12, Z10, Z12
+	VMULPS       Z0, Z12, Z13
+	VRNDSCALEPS  $0x08, Z13, Z13
+	VFNMADD231PS Z1, Z13, Z12
+	VFNMADD231PS Z2, Z13, Z12
+	VMOVUPS      Z7, Z14
+	VFMADD213PS  Z6, Z12, Z14
+	VFMADD213PS  Z5, Z12, Z14
+	VFMADD213PS  Z4, Z12, Z14
+	VFMADD213PS  Z3, Z12, Z14
+	VMULPS       Z12, Z12, Z15
+	VFMADD213PS  Z12, Z15, Z14
+	VADDPS       Z8, Z14, Z14
+	VSCALEFPS    Z13, Z14, Z14
+	VMOVUPS      Z8, Z12
+	VADDPS       Z8, Z14, Z14
+	VDIVPS       Z14, Z12, Z12
+	VMULPS       (DX), Z12, Z12
+	VMOVUPS      Z12, (CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	DECQ         AX
+	JNZ          panel
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
 // func sigmoidAVX512(args *byte)
 // Requires: AVX, AVX512F, SSE
 TEXT ·sigmoidAVX512(SB), NOSPLIT, $16-8
@@ -3969,6 +4026,100 @@ scaledone:
 	VZEROUPPER
 	RET
 
+// func softmaxRowsAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·softmaxRowsAVX512(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	VBROADCASTSS mathConstants<>+0(SB), Z0
+	VBROADCASTSS mathConstants<>+32(SB), Z1
+	VBROADCASTSS mathConstants<>+64(SB), Z2
+	VBROADCASTSS mathConstants<>+96(SB), Z3
+	VBROADCASTSS mathConstants<>+128(SB), Z4
+	VBROADCASTSS mathConstants<>+160(SB), Z5
+	VBROADCASTSS mathConstants<>+192(SB), Z6
+	VBROADCASTSS mathConstants<>+224(SB), Z7
+	VBROADCASTSS mathConstants<>+576(SB), Z8
+	VBROADCASTSS mathConstants<>+448(SB), Z9
+	VBROADCASTSS mathConstants<>+544(SB), Z10
+	MOVQ         (AX), CX
+	MOVQ         40(AX), DX
+
+row:
+	VMOVUPS (CX), Z11
+	MOVQ    CX, BX
+	MOVQ    48(AX), SI
+
+max:
+	VMAXPS     (BX), Z11, Z11
+	ADDQ       $0x40, BX
+	DECQ       SI
+	JNZ        max
+	VSHUFF32X4 $0x4e, Z11, Z11, Z13
+	VMAXPS     Z13, Z11, Z11
+	VSHUFF32X4 $0xb1, Z11, Z11, Z13
+	VMAXPS     Z13, Z11, Z11
+	VPERMILPS  $0x4e, Z11, Z13
+	VMAXPS     Z13, Z11, Z11
+	VPERMILPS  $0xb1, Z11, Z13
+	VMAXPS     Z13, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	MOVQ       CX, BX
+	MOVQ       48(AX), SI
+
+exp:
+	VMOVUPS      (BX), Z13
+	VSUBPS       Z11, Z13, Z13
+	VMAXPS       Z13, Z9, Z13
+	VMINPS       Z13, Z10, Z13
+	VMULPS       Z0, Z13, Z14
+	VRNDSCALEPS  $0x08, Z14, Z14
+	VFNMADD231PS Z1, Z14, Z13
+	VFNMADD231PS Z2, Z14, Z13
+	VMOVUPS      Z7, Z15
+	VFMADD213PS  Z6, Z13, Z15
+	VFMADD213PS  Z5, Z13, Z15
+	VFMADD213PS  Z4, Z13, Z15
+	VFMADD213PS  Z3, Z13, Z15
+	VMULPS       Z13, Z13, Z16
+	VFMADD213PS  Z13, Z16, Z15
+	VADDPS       Z8, Z15, Z15
+	VSCALEFPS    Z14, Z15, Z15
+	VMOVUPS      Z15, (BX)
+	VADDPS       Z15, Z12, Z12
+	ADDQ         $0x40, BX
+	DECQ         SI
+	JNZ          exp
+	VSHUFF32X4   $0x4e, Z12, Z12, Z11
+	VADDPS       Z11, Z12, Z12
+	VSHUFF32X4   $0xb1, Z12, Z12, Z11
+	VADDPS       Z11, Z12, Z12
+	VPERMILPS    $0x4e, Z12, Z11
+	VADDPS       Z11, Z12, Z12
+	VPERMILPS    $0xb1, Z12, Z11
+	VADDPS       Z11, Z12, Z12
+	VMOVUPS      Z8, Z11
+	VDIVPS       Z12, Z11, Z11
+	MOVQ         CX, BX
+	MOVQ         48(AX), SI
+
+scale:
+	VMULPS  (BX), Z11, Z13
+	VMOVUPS Z13, (BX)
+	ADDQ    $0x40, BX
+	DECQ    SI
+	JNZ     scale
+	MOVQ    BX, CX
+	DECQ    DX
+	JNZ     row
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
 // func sumSquaresAVX512(args *byte)
 // Requires: AVX, AVX512F, SSE
 TEXT ·sumSquaresAVX512(SB), NOSPLIT, $16-8
@@ -4003,6 +4154,384 @@ block:
 	VMOVUPD     Z2, 128(AX)
 	VMOVUPD     Z3, 192(AX)
 	LDMXCSR     (SP)
+	VZEROUPPER
+	RET
+
+// func layerNormAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·layerNormAVX512(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	MOVQ         8(AX), CX
+	MOVQ         (AX), DX
+	MOVQ         40(AX), BX
+	VBROADCASTSS 56(AX), Z0
+	VBROADCASTSS 64(AX), Z1
+	VBROADCASTSS 72(AX), Z2
+	VBROADCASTSS 80(AX), Z3
+
+row:
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   DX, SI
+	MOVQ   48(AX), DI
+
+sumgroup:
+	CMPQ    DI, $0x04
+	JLT     sumgroupdone
+	VMULPS  (CX), Z0, Z8
+	VMOVUPS Z8, (SI)
+	VADDPS  Z8, Z4, Z4
+	VMULPS  64(CX), Z0, Z8
+	VMOVUPS Z8, 64(SI)
+	VADDPS  Z8, Z5, Z5
+	VMULPS  128(CX), Z0, Z8
+	VMOVUPS Z8, 128(SI)
+	VADDPS  Z8, Z6, Z6
+	VMULPS  192(CX), Z0, Z8
+	VMOVUPS Z8, 192(SI)
+	VADDPS  Z8, Z7, Z7
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, SI
+	SUBQ    $0x04, DI
+	JMP     sumgroup
+
+sumgroupdone:
+sumpanel:
+	CMPQ    DI, $0x01
+	JLT     sumpaneldone
+	VMULPS  (CX), Z0, Z8
+	VMOVUPS Z8, (SI)
+	VADDPS  Z8, Z4, Z4
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, SI
+	SUBQ    $0x01, DI
+	JMP     sumpanel
+
+sumpaneldone:
+	VADDPS     Z6, Z4, Z4
+	VADDPS     Z7, Z5, Z5
+	VADDPS     Z5, Z4, Z4
+	VSHUFF32X4 $0x4e, Z4, Z4, Z8
+	VADDPS     Z8, Z4, Z4
+	VSHUFF32X4 $0xb1, Z4, Z4, Z8
+	VADDPS     Z8, Z4, Z4
+	VPERMILPS  $0x4e, Z4, Z8
+	VADDPS     Z8, Z4, Z4
+	VPERMILPS  $0xb1, Z4, Z8
+	VADDPS     Z8, Z4, Z4
+	VMULPS     Z2, Z4, Z8
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	MOVQ       DX, SI
+	MOVQ       48(AX), DI
+
+squaresgroup:
+	CMPQ        DI, $0x04
+	JLT         squaresgroupdone
+	VMOVUPS     (SI), Z9
+	VSUBPS      Z8, Z9, Z9
+	VFMADD231PS Z9, Z9, Z4
+	VMOVUPS     64(SI), Z9
+	VSUBPS      Z8, Z9, Z9
+	VFMADD231PS Z9, Z9, Z5
+	VMOVUPS     128(SI), Z9
+	VSUBPS      Z8, Z9, Z9
+	VFMADD231PS Z9, Z9, Z6
+	VMOVUPS     192(SI), Z9
+	VSUBPS      Z8, Z9, Z9
+	VFMADD231PS Z9, Z9, Z7
+	ADDQ        $0x00000100, SI
+	SUBQ        $0x04, DI
+	JMP         squaresgroup
+
+squaresgroupdone:
+squarespanel:
+	CMPQ        DI, $0x01
+	JLT         squarespaneldone
+	VMOVUPS     (SI), Z9
+	VSUBPS      Z8, Z9, Z9
+	VFMADD231PS Z9, Z9, Z4
+	ADDQ        $0x00000040, SI
+	SUBQ        $0x01, DI
+	JMP         squarespanel
+
+squarespaneldone:
+	VADDPS     Z6, Z4, Z4
+	VADDPS     Z7, Z5, Z5
+	VADDPS     Z5, Z4, Z4
+	VSHUFF32X4 $0x4e, Z4, Z4, Z9
+	VADDPS     Z9, Z4, Z4
+	VSHUFF32X4 $0xb1, Z4, Z4, Z9
+	VADDPS     Z9, Z4, Z4
+	VPERMILPS  $0x4e, Z4, Z9
+	VADDPS     Z9, Z4, Z4
+	VPERMILPS  $0xb1, Z4, Z9
+	VADDPS     Z9, Z4, Z4
+	VMULPS     Z2, Z4, Z9
+	VADDPS     Z1, Z9, Z9
+	VSQRTPS    Z9, Z9
+	VDIVPS     Z9, Z3, Z9
+	MOVQ       24(AX), DI
+	MOVQ       32(AX), R8
+	MOVQ       DX, SI
+	MOVQ       48(AX), DX
+
+resultgroup:
+	CMPQ        DX, $0x04
+	JLT         resultgroupdone
+	VMOVUPS     (SI), Z10
+	VSUBPS      Z8, Z10, Z10
+	VMULPS      Z9, Z10, Z10
+	VMOVUPS     (R8), Z11
+	VFMADD231PS (DI), Z10, Z11
+	VMOVUPS     Z11, (SI)
+	VMOVUPS     64(SI), Z10
+	VSUBPS      Z8, Z10, Z10
+	VMULPS      Z9, Z10, Z10
+	VMOVUPS     64(R8), Z11
+	VFMADD231PS 64(DI), Z10, Z11
+	VMOVUPS     Z11, 64(SI)
+	VMOVUPS     128(SI), Z10
+	VSUBPS      Z8, Z10, Z10
+	VMULPS      Z9, Z10, Z10
+	VMOVUPS     128(R8), Z11
+	VFMADD231PS 128(DI), Z10, Z11
+	VMOVUPS     Z11, 128(SI)
+	VMOVUPS     192(SI), Z10
+	VSUBPS      Z8, Z10, Z10
+	VMULPS      Z9, Z10, Z10
+	VMOVUPS     192(R8), Z11
+	VFMADD231PS 192(DI), Z10, Z11
+	VMOVUPS     Z11, 192(SI)
+	ADDQ        $0x00000100, DI
+	ADDQ        $0x00000100, R8
+	ADDQ        $0x00000100, SI
+	SUBQ        $0x04, DX
+	JMP         resultgroup
+
+resultgroupdone:
+resultpanel:
+	CMPQ        DX, $0x01
+	JLT         resultpaneldone
+	VMOVUPS     (SI), Z10
+	VSUBPS      Z8, Z10, Z10
+	VMULPS      Z9, Z10, Z10
+	VMOVUPS     (R8), Z11
+	VFMADD231PS (DI), Z10, Z11
+	VMOVUPS     Z11, (SI)
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	ADDQ        $0x00000040, SI
+	SUBQ        $0x01, DX
+	JMP         resultpanel
+
+resultpaneldone:
+	MOVQ    SI, DX
+	DECQ    BX
+	JNZ     row
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func layerNormSkipAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·layerNormSkipAVX512(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	MOVQ         8(AX), CX
+	MOVQ         16(AX), DX
+	MOVQ         (AX), BX
+	MOVQ         40(AX), SI
+	VBROADCASTSS 56(AX), Z0
+	VBROADCASTSS 64(AX), Z1
+	VBROADCASTSS 72(AX), Z2
+	VBROADCASTSS 80(AX), Z3
+
+row:
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   BX, DI
+	MOVQ   48(AX), R8
+
+sumgroup:
+	CMPQ        R8, $0x04
+	JLT         sumgroupdone
+	VMOVUPS     (DX), Z8
+	VFMADD231PS (CX), Z0, Z8
+	VMOVUPS     Z8, (DI)
+	VADDPS      Z8, Z4, Z4
+	VMOVUPS     64(DX), Z8
+	VFMADD231PS 64(CX), Z0, Z8
+	VMOVUPS     Z8, 64(DI)
+	VADDPS      Z8, Z5, Z5
+	VMOVUPS     128(DX), Z8
+	VFMADD231PS 128(CX), Z0, Z8
+	VMOVUPS     Z8, 128(DI)
+	VADDPS      Z8, Z6, Z6
+	VMOVUPS     192(DX), Z8
+	VFMADD231PS 192(CX), Z0, Z8
+	VMOVUPS     Z8, 192(DI)
+	VADDPS      Z8, Z7, Z7
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, DX
+	ADDQ        $0x00000100, DI
+	SUBQ        $0x04, R8
+	JMP         sumgroup
+
+sumgroupdone:
+sumpanel:
+	CMPQ        R8, $0x01
+	JLT         sumpaneldone
+	VMOVUPS     (DX), Z8
+	VFMADD231PS (CX), Z0, Z8
+	VMOVUPS     Z8, (DI)
+	VADDPS      Z8, Z4, Z4
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, DI
+	SUBQ        $0x01, R8
+	JMP         sumpanel
+
+sumpaneldone:
+	VADDPS     Z6, Z4, Z4
+	VADDPS     Z7, Z5, Z5
+	VADDPS     Z5, Z4, Z4
+	VSHUFF32X4 $0x4e, Z4, Z4, Z8
+	VADDPS     Z8, Z4, Z4
+	VSHUFF32X4 $0xb1, Z4, Z4, Z8
+	VADDPS     Z8, Z4, Z4
+	VPERMILPS  $0x4e, Z4, Z8
+	VADDPS     Z8, Z4, Z4
+	VPERMILPS  $0xb1, Z4, Z8
+	VADDPS     Z8, Z4, Z4
+	VMULPS     Z2, Z4, Z8
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	MOVQ       BX, DI
+	MOVQ       48(AX), R8
+
+squaresgroup:
+	CMPQ        R8, $0x04
+	JLT         squaresgroupdone
+	VMOVUPS     (DI), Z9
+	VSUBPS      Z8, Z9, Z9
+	VFMADD231PS Z9, Z9, Z4
+	VMOVUPS     64(DI), Z9
+	VSUBPS      Z8, Z9, Z9
+	VFMADD231PS Z9, Z9, Z5
+	VMOVUPS     128(DI), Z9
+	VSUBPS      Z8, Z9, Z9
+	VFMADD231PS Z9, Z9, Z6
+	VMOVUPS     192(DI), Z9
+	VSUBPS      Z8, Z9, Z9
+	VFMADD231PS Z9, Z9, Z7
+	ADDQ        $0x00000100, DI
+	SUBQ        $0x04, R8
+	JMP         squaresgroup
+
+squaresgroupdone:
+squarespanel:
+	CMPQ        R8, $0x01
+	JLT         squarespaneldone
+	VMOVUPS     (DI), Z9
+	VSUBPS      Z8, Z9, Z9
+	VFMADD231PS Z9, Z9, Z4
+	ADDQ        $0x00000040, DI
+	SUBQ        $0x01, R8
+	JMP         squarespanel
+
+squarespaneldone:
+	VADDPS     Z6, Z4, Z4
+	VADDPS     Z7, Z5, Z5
+	VADDPS     Z5, Z4, Z4
+	VSHUFF32X4 $0x4e, Z4, Z4, Z9
+	VADDPS     Z9, Z4, Z4
+	VSHUFF32X4 $0xb1, Z4, Z4, Z9
+	VADDPS     Z9, Z4, Z4
+	VPERMILPS  $0x4e, Z4, Z9
+	VADDPS     Z9, Z4, Z4
+	VPERMILPS  $0xb1, Z4, Z9
+	VADDPS     Z9, Z4, Z4
+	VMULPS     Z2, Z4, Z9
+	VADDPS     Z1, Z9, Z9
+	VSQRTPS    Z9, Z9
+	VDIVPS     Z9, Z3, Z9
+	MOVQ       24(AX), R8
+	MOVQ       32(AX), R9
+	MOVQ       BX, DI
+	MOVQ       48(AX), BX
+
+resultgroup:
+	CMPQ        BX, $0x04
+	JLT         resultgroupdone
+	VMOVUPS     (DI), Z10
+	VSUBPS      Z8, Z10, Z10
+	VMULPS      Z9, Z10, Z10
+	VMOVUPS     (R9), Z11
+	VFMADD231PS (R8), Z10, Z11
+	VMOVUPS     Z11, (DI)
+	VMOVUPS     64(DI), Z10
+	VSUBPS      Z8, Z10, Z10
+	VMULPS      Z9, Z10, Z10
+	VMOVUPS     64(R9), Z11
+	VFMADD231PS 64(R8), Z10, Z11
+	VMOVUPS     Z11, 64(DI)
+	VMOVUPS     128(DI), Z10
+	VSUBPS      Z8, Z10, Z10
+	VMULPS      Z9, Z10, Z10
+	VMOVUPS     128(R9), Z11
+	VFMADD231PS 128(R8), Z10, Z11
+	VMOVUPS     Z11, 128(DI)
+	VMOVUPS     192(DI), Z10
+	VSUBPS      Z8, Z10, Z10
+	VMULPS      Z9, Z10, Z10
+	VMOVUPS     192(R9), Z11
+	VFMADD231PS 192(R8), Z10, Z11
+	VMOVUPS     Z11, 192(DI)
+	ADDQ        $0x00000100, R8
+	ADDQ        $0x00000100, R9
+	ADDQ        $0x00000100, DI
+	SUBQ        $0x04, BX
+	JMP         resultgroup
+
+resultgroupdone:
+resultpanel:
+	CMPQ        BX, $0x01
+	JLT         resultpaneldone
+	VMOVUPS     (DI), Z10
+	VSUBPS      Z8, Z10, Z10
+	VMULPS      Z9, Z10, Z10
+	VMOVUPS     (R9), Z11
+	VFMADD231PS (R8), Z10, Z11
+	VMOVUPS     Z11, (DI)
+	ADDQ        $0x00000040, R8
+	ADDQ        $0x00000040, R9
+	ADDQ        $0x00000040, DI
+	SUBQ        $0x01, BX
+	JMP         resultpanel
+
+resultpaneldone:
+	MOVQ    DI, BX
+	DECQ    SI
+	JNZ     row
+	LDMXCSR (SP)
 	VZEROUPPER
 	RET
 
@@ -13476,6 +14005,94 @@ panel:
 	VZEROUPPER
 	RET
 
+// func swishAVX2(args *byte)
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·swishAVX2(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    16(AX), BX
+	MOVQ    24(AX), AX
+
+panel:
+	VMOVUPS      mathConstants<>+544(SB), Y0
+	VSUBPS       (DX), Y0, Y0
+	VMOVUPS      mathConstants<>+448(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      mathConstants<>+480(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMULPS       mathConstants<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VFNMADD231PS mathConstants<>+32(SB), Y1, Y0
+	VFNMADD231PS mathConstants<>+64(SB), Y1, Y0
+	VMOVUPS      mathConstants<>+224(SB), Y2
+	VFMADD213PS  mathConstants<>+192(SB), Y0, Y2
+	VFMADD213PS  mathConstants<>+160(SB), Y0, Y2
+	VFMADD213PS  mathConstants<>+128(SB), Y0, Y2
+	VFMADD213PS  mathConstants<>+96(SB), Y0, Y2
+	VMULPS       Y0, Y0, Y3
+	VFMADD213PS  Y0, Y3, Y2
+	VADDPS       mathConstants<>+576(SB), Y2, Y2
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y0
+	VPSUBD       Y0, Y1, Y1
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       mathConstants<>+576(SB), Y0, Y0
+	VMULPS       Y0, Y2, Y2
+	VPSLLD       $0x17, Y1, Y1
+	VPADDD       mathConstants<>+576(SB), Y1, Y1
+	VMULPS       Y1, Y2, Y2
+	VMOVUPS      mathConstants<>+576(SB), Y0
+	VADDPS       mathConstants<>+576(SB), Y2, Y2
+	VDIVPS       Y2, Y0, Y0
+	VMULPS       (DX), Y0, Y0
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      mathConstants<>+544(SB), Y0
+	VSUBPS       32(DX), Y0, Y0
+	VMOVUPS      mathConstants<>+448(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      mathConstants<>+480(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMULPS       mathConstants<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VFNMADD231PS mathConstants<>+32(SB), Y1, Y0
+	VFNMADD231PS mathConstants<>+64(SB), Y1, Y0
+	VMOVUPS      mathConstants<>+224(SB), Y2
+	VFMADD213PS  mathConstants<>+192(SB), Y0, Y2
+	VFMADD213PS  mathConstants<>+160(SB), Y0, Y2
+	VFMADD213PS  mathConstants<>+128(SB), Y0, Y2
+	VFMADD213PS  mathConstants<>+96(SB), Y0, Y2
+	VMULPS       Y0, Y0, Y3
+	VFMADD213PS  Y0, Y3, Y2
+	VADDPS       mathConstants<>+576(SB), Y2, Y2
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y0
+	VPSUBD       Y0, Y1, Y1
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       mathConstants<>+576(SB), Y0, Y0
+	VMULPS       Y0, Y2, Y2
+	VPSLLD       $0x17, Y1, Y1
+	VPADDD       mathConstants<>+576(SB), Y1, Y1
+	VMULPS       Y1, Y2, Y2
+	VMOVUPS      mathConstants<>+576(SB), Y0
+	VADDPS       mathConstants<>+576(SB), Y2, Y2
+	VDIVPS       Y2, Y0, Y0
+	VMULPS       32(DX), Y0, Y0
+	VMOVUPS      Y0, 32(CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	DECQ         AX
+	JNZ          panel
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
 // func sigmoidAVX2(args *byte)
 // Requires: AVX, AVX2, FMA3, SSE
 TEXT ·sigmoidAVX2(SB), NOSPLIT, $16-8
@@ -13940,6 +14557,127 @@ scaledone:
 	VZEROUPPER
 	RET
 
+// func softmaxRowsAVX2(args *byte)
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·softmaxRowsAVX2(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    40(AX), DX
+
+row:
+	VMOVUPS (CX), Y0
+	MOVQ    CX, BX
+	MOVQ    48(AX), SI
+
+max:
+	VMAXPS     (BX), Y0, Y0
+	VMAXPS     32(BX), Y0, Y0
+	ADDQ       $0x40, BX
+	DECQ       SI
+	JNZ        max
+	VPERM2F128 $0x01, Y0, Y0, Y1
+	VMAXPS     Y1, Y0, Y0
+	VPERMILPS  $0x4e, Y0, Y1
+	VMAXPS     Y1, Y0, Y0
+	VPERMILPS  $0xb1, Y0, Y1
+	VMAXPS     Y1, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	MOVQ       CX, BX
+	MOVQ       48(AX), SI
+
+exp:
+	VMOVUPS      (BX), Y2
+	VSUBPS       Y0, Y2, Y2
+	VMOVUPS      mathConstants<>+448(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      mathConstants<>+544(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMULPS       mathConstants<>+0(SB), Y2, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS mathConstants<>+32(SB), Y3, Y2
+	VFNMADD231PS mathConstants<>+64(SB), Y3, Y2
+	VMOVUPS      mathConstants<>+224(SB), Y4
+	VFMADD213PS  mathConstants<>+192(SB), Y2, Y4
+	VFMADD213PS  mathConstants<>+160(SB), Y2, Y4
+	VFMADD213PS  mathConstants<>+128(SB), Y2, Y4
+	VFMADD213PS  mathConstants<>+96(SB), Y2, Y4
+	VMULPS       Y2, Y2, Y5
+	VFMADD213PS  Y2, Y5, Y4
+	VADDPS       mathConstants<>+576(SB), Y4, Y4
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y2
+	VPSUBD       Y2, Y3, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       mathConstants<>+576(SB), Y2, Y2
+	VMULPS       Y2, Y4, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       mathConstants<>+576(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VMOVUPS      Y4, (BX)
+	VADDPS       Y4, Y1, Y1
+	VMOVUPS      32(BX), Y2
+	VSUBPS       Y0, Y2, Y2
+	VMOVUPS      mathConstants<>+448(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      mathConstants<>+544(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMULPS       mathConstants<>+0(SB), Y2, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS mathConstants<>+32(SB), Y3, Y2
+	VFNMADD231PS mathConstants<>+64(SB), Y3, Y2
+	VMOVUPS      mathConstants<>+224(SB), Y4
+	VFMADD213PS  mathConstants<>+192(SB), Y2, Y4
+	VFMADD213PS  mathConstants<>+160(SB), Y2, Y4
+	VFMADD213PS  mathConstants<>+128(SB), Y2, Y4
+	VFMADD213PS  mathConstants<>+96(SB), Y2, Y4
+	VMULPS       Y2, Y2, Y5
+	VFMADD213PS  Y2, Y5, Y4
+	VADDPS       mathConstants<>+576(SB), Y4, Y4
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y2
+	VPSUBD       Y2, Y3, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       mathConstants<>+576(SB), Y2, Y2
+	VMULPS       Y2, Y4, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       mathConstants<>+576(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VMOVUPS      Y4, 32(BX)
+	VADDPS       Y4, Y1, Y1
+	ADDQ         $0x40, BX
+	DECQ         SI
+	JNZ          exp
+	VPERM2F128   $0x01, Y1, Y1, Y0
+	VADDPS       Y0, Y1, Y1
+	VPERMILPS    $0x4e, Y1, Y0
+	VADDPS       Y0, Y1, Y1
+	VPERMILPS    $0xb1, Y1, Y0
+	VADDPS       Y0, Y1, Y1
+	VMOVUPS      mathConstants<>+576(SB), Y0
+	VDIVPS       Y1, Y0, Y0
+	MOVQ         CX, BX
+	MOVQ         48(AX), SI
+
+scale:
+	VMULPS  (BX), Y0, Y1
+	VMOVUPS Y1, (BX)
+	VMULPS  32(BX), Y0, Y1
+	VMOVUPS Y1, 32(BX)
+	ADDQ    $0x40, BX
+	DECQ    SI
+	JNZ     scale
+	MOVQ    BX, CX
+	DECQ    DX
+	JNZ     row
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
 // func sumSquaresAVX2(args *byte)
 // Requires: AVX, FMA3, SSE
 TEXT ·sumSquaresAVX2(SB), NOSPLIT, $16-8
@@ -13990,6 +14728,401 @@ block:
 	VMOVUPD     Y6, 192(AX)
 	VMOVUPD     Y7, 224(AX)
 	LDMXCSR     (SP)
+	VZEROUPPER
+	RET
+
+// func layerNormAVX2(args *byte)
+// Requires: AVX, FMA3, SSE
+TEXT ·layerNormAVX2(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	MOVQ         8(AX), CX
+	MOVQ         (AX), DX
+	MOVQ         40(AX), BX
+	VBROADCASTSS 56(AX), Y0
+	VBROADCASTSS 64(AX), Y1
+	VBROADCASTSS 72(AX), Y2
+	VBROADCASTSS 80(AX), Y3
+
+row:
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   DX, SI
+	MOVQ   48(AX), DI
+
+sumgroup:
+	CMPQ    DI, $0x02
+	JLT     sumgroupdone
+	VMULPS  (CX), Y0, Y8
+	VMOVUPS Y8, (SI)
+	VADDPS  Y8, Y4, Y4
+	VMULPS  32(CX), Y0, Y8
+	VMOVUPS Y8, 32(SI)
+	VADDPS  Y8, Y5, Y5
+	VMULPS  64(CX), Y0, Y8
+	VMOVUPS Y8, 64(SI)
+	VADDPS  Y8, Y6, Y6
+	VMULPS  96(CX), Y0, Y8
+	VMOVUPS Y8, 96(SI)
+	VADDPS  Y8, Y7, Y7
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, SI
+	SUBQ    $0x02, DI
+	JMP     sumgroup
+
+sumgroupdone:
+sumpanel:
+	CMPQ    DI, $0x01
+	JLT     sumpaneldone
+	VMULPS  (CX), Y0, Y8
+	VMOVUPS Y8, (SI)
+	VADDPS  Y8, Y4, Y4
+	VMULPS  32(CX), Y0, Y8
+	VMOVUPS Y8, 32(SI)
+	VADDPS  Y8, Y5, Y5
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, SI
+	SUBQ    $0x01, DI
+	JMP     sumpanel
+
+sumpaneldone:
+	VADDPS     Y6, Y4, Y4
+	VADDPS     Y7, Y5, Y5
+	VADDPS     Y5, Y4, Y4
+	VPERM2F128 $0x01, Y4, Y4, Y5
+	VADDPS     Y5, Y4, Y4
+	VPERMILPS  $0x4e, Y4, Y5
+	VADDPS     Y5, Y4, Y4
+	VPERMILPS  $0xb1, Y4, Y5
+	VADDPS     Y5, Y4, Y4
+	VMULPS     Y2, Y4, Y8
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	MOVQ       DX, SI
+	MOVQ       48(AX), DI
+
+squaresgroup:
+	CMPQ        DI, $0x02
+	JLT         squaresgroupdone
+	VMOVUPS     (SI), Y9
+	VSUBPS      Y8, Y9, Y9
+	VFMADD231PS Y9, Y9, Y4
+	VMOVUPS     32(SI), Y9
+	VSUBPS      Y8, Y9, Y9
+	VFMADD231PS Y9, Y9, Y5
+	VMOVUPS     64(SI), Y9
+	VSUBPS      Y8, Y9, Y9
+	VFMADD231PS Y9, Y9, Y6
+	VMOVUPS     96(SI), Y9
+	VSUBPS      Y8, Y9, Y9
+	VFMADD231PS Y9, Y9, Y7
+	ADDQ        $0x00000080, SI
+	SUBQ        $0x02, DI
+	JMP         squaresgroup
+
+squaresgroupdone:
+squarespanel:
+	CMPQ        DI, $0x01
+	JLT         squarespaneldone
+	VMOVUPS     (SI), Y9
+	VSUBPS      Y8, Y9, Y9
+	VFMADD231PS Y9, Y9, Y4
+	VMOVUPS     32(SI), Y9
+	VSUBPS      Y8, Y9, Y9
+	VFMADD231PS Y9, Y9, Y5
+	ADDQ        $0x00000040, SI
+	SUBQ        $0x01, DI
+	JMP         squarespanel
+
+squarespaneldone:
+	VADDPS     Y6, Y4, Y4
+	VADDPS     Y7, Y5, Y5
+	VADDPS     Y5, Y4, Y4
+	VPERM2F128 $0x01, Y4, Y4, Y5
+	VADDPS     Y5, Y4, Y4
+	VPERMILPS  $0x4e, Y4, Y5
+	VADDPS     Y5, Y4, Y4
+	VPERMILPS  $0xb1, Y4, Y5
+	VADDPS     Y5, Y4, Y4
+	VMULPS     Y2, Y4, Y4
+	VADDPS     Y1, Y4, Y4
+	VSQRTPS    Y4, Y4
+	VDIVPS     Y4, Y3, Y4
+	MOVQ       24(AX), DI
+	MOVQ       32(AX), R8
+	MOVQ       DX, SI
+	MOVQ       48(AX), DX
+
+resultgroup:
+	CMPQ        DX, $0x02
+	JLT         resultgroupdone
+	VMOVUPS     (SI), Y5
+	VSUBPS      Y8, Y5, Y5
+	VMULPS      Y4, Y5, Y5
+	VMOVUPS     (R8), Y6
+	VFMADD231PS (DI), Y5, Y6
+	VMOVUPS     Y6, (SI)
+	VMOVUPS     32(SI), Y5
+	VSUBPS      Y8, Y5, Y5
+	VMULPS      Y4, Y5, Y5
+	VMOVUPS     32(R8), Y6
+	VFMADD231PS 32(DI), Y5, Y6
+	VMOVUPS     Y6, 32(SI)
+	VMOVUPS     64(SI), Y5
+	VSUBPS      Y8, Y5, Y5
+	VMULPS      Y4, Y5, Y5
+	VMOVUPS     64(R8), Y6
+	VFMADD231PS 64(DI), Y5, Y6
+	VMOVUPS     Y6, 64(SI)
+	VMOVUPS     96(SI), Y5
+	VSUBPS      Y8, Y5, Y5
+	VMULPS      Y4, Y5, Y5
+	VMOVUPS     96(R8), Y6
+	VFMADD231PS 96(DI), Y5, Y6
+	VMOVUPS     Y6, 96(SI)
+	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, R8
+	ADDQ        $0x00000080, SI
+	SUBQ        $0x02, DX
+	JMP         resultgroup
+
+resultgroupdone:
+resultpanel:
+	CMPQ        DX, $0x01
+	JLT         resultpaneldone
+	VMOVUPS     (SI), Y5
+	VSUBPS      Y8, Y5, Y5
+	VMULPS      Y4, Y5, Y5
+	VMOVUPS     (R8), Y6
+	VFMADD231PS (DI), Y5, Y6
+	VMOVUPS     Y6, (SI)
+	VMOVUPS     32(SI), Y5
+	VSUBPS      Y8, Y5, Y5
+	VMULPS      Y4, Y5, Y5
+	VMOVUPS     32(R8), Y6
+	VFMADD231PS 32(DI), Y5, Y6
+	VMOVUPS     Y6, 32(SI)
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	ADDQ        $0x00000040, SI
+	SUBQ        $0x01, DX
+	JMP         resultpanel
+
+resultpaneldone:
+	MOVQ    SI, DX
+	DECQ    BX
+	JNZ     row
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func layerNormSkipAVX2(args *byte)
+// Requires: AVX, FMA3, SSE
+TEXT ·layerNormSkipAVX2(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	MOVQ         8(AX), CX
+	MOVQ         16(AX), DX
+	MOVQ         (AX), BX
+	MOVQ         40(AX), SI
+	VBROADCASTSS 56(AX), Y0
+	VBROADCASTSS 64(AX), Y1
+	VBROADCASTSS 72(AX), Y2
+	VBROADCASTSS 80(AX), Y3
+
+row:
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   BX, DI
+	MOVQ   48(AX), R8
+
+sumgroup:
+	CMPQ        R8, $0x02
+	JLT         sumgroupdone
+	VMOVUPS     (DX), Y8
+	VFMADD231PS (CX), Y0, Y8
+	VMOVUPS     Y8, (DI)
+	VADDPS      Y8, Y4, Y4
+	VMOVUPS     32(DX), Y8
+	VFMADD231PS 32(CX), Y0, Y8
+	VMOVUPS     Y8, 32(DI)
+	VADDPS      Y8, Y5, Y5
+	VMOVUPS     64(DX), Y8
+	VFMADD231PS 64(CX), Y0, Y8
+	VMOVUPS     Y8, 64(DI)
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     96(DX), Y8
+	VFMADD231PS 96(CX), Y0, Y8
+	VMOVUPS     Y8, 96(DI)
+	VADDPS      Y8, Y7, Y7
+	ADDQ        $0x00000080, CX
+	ADDQ        $0x00000080, DX
+	ADDQ        $0x00000080, DI
+	SUBQ        $0x02, R8
+	JMP         sumgroup
+
+sumgroupdone:
+sumpanel:
+	CMPQ        R8, $0x01
+	JLT         sumpaneldone
+	VMOVUPS     (DX), Y8
+	VFMADD231PS (CX), Y0, Y8
+	VMOVUPS     Y8, (DI)
+	VADDPS      Y8, Y4, Y4
+	VMOVUPS     32(DX), Y8
+	VFMADD231PS 32(CX), Y0, Y8
+	VMOVUPS     Y8, 32(DI)
+	VADDPS      Y8, Y5, Y5
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, DI
+	SUBQ        $0x01, R8
+	JMP         sumpanel
+
+sumpaneldone:
+	VADDPS     Y6, Y4, Y4
+	VADDPS     Y7, Y5, Y5
+	VADDPS     Y5, Y4, Y4
+	VPERM2F128 $0x01, Y4, Y4, Y5
+	VADDPS     Y5, Y4, Y4
+	VPERMILPS  $0x4e, Y4, Y5
+	VADDPS     Y5, Y4, Y4
+	VPERMILPS  $0xb1, Y4, Y5
+	VADDPS     Y5, Y4, Y4
+	VMULPS     Y2, Y4, Y8
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	MOVQ       BX, DI
+	MOVQ       48(AX), R8
+
+squaresgroup:
+	CMPQ        R8, $0x02
+	JLT         squaresgroupdone
+	VMOVUPS     (DI), Y9
+	VSUBPS      Y8, Y9, Y9
+	VFMADD231PS Y9, Y9, Y4
+	VMOVUPS     32(DI), Y9
+	VSUBPS      Y8, Y9, Y9
+	VFMADD231PS Y9, Y9, Y5
+	VMOVUPS     64(DI), Y9
+	VSUBPS      Y8, Y9, Y9
+	VFMADD231PS Y9, Y9, Y6
+	VMOVUPS     96(DI), Y9
+	VSUBPS      Y8, Y9, Y9
+	VFMADD231PS Y9, Y9, Y7
+	ADDQ        $0x00000080, DI
+	SUBQ        $0x02, R8
+	JMP         squaresgroup
+
+squaresgroupdone:
+squarespanel:
+	CMPQ        R8, $0x01
+	JLT         squarespaneldone
+	VMOVUPS     (DI), Y9
+	VSUBPS      Y8, Y9, Y9
+	VFMADD231PS Y9, Y9, Y4
+	VMOVUPS     32(DI), Y9
+	VSUBPS      Y8, Y9, Y9
+	VFMADD231PS Y9, Y9, Y5
+	ADDQ        $0x00000040, DI
+	SUBQ        $0x01, R8
+	JMP         squarespanel
+
+squarespaneldone:
+	VADDPS     Y6, Y4, Y4
+	VADDPS     Y7, Y5, Y5
+	VADDPS     Y5, Y4, Y4
+	VPERM2F128 $0x01, Y4, Y4, Y5
+	VADDPS     Y5, Y4, Y4
+	VPERMILPS  $0x4e, Y4, Y5
+	VADDPS     Y5, Y4, Y4
+	VPERMILPS  $0xb1, Y4, Y5
+	VADDPS     Y5, Y4, Y4
+	VMULPS     Y2, Y4, Y4
+	VADDPS     Y1, Y4, Y4
+	VSQRTPS    Y4, Y4
+	VDIVPS     Y4, Y3, Y4
+	MOVQ       24(AX), R8
+	MOVQ       32(AX), R9
+	MOVQ       BX, DI
+	MOVQ       48(AX), BX
+
+resultgroup:
+	CMPQ        BX, $0x02
+	JLT         resultgroupdone
+	VMOVUPS     (DI), Y5
+	VSUBPS      Y8, Y5, Y5
+	VMULPS      Y4, Y5, Y5
+	VMOVUPS     (R9), Y6
+	VFMADD231PS (R8), Y5, Y6
+	VMOVUPS     Y6, (DI)
+	VMOVUPS     32(DI), Y5
+	VSUBPS      Y8, Y5, Y5
+	VMULPS      Y4, Y5, Y5
+	VMOVUPS     32(R9), Y6
+	VFMADD231PS 32(R8), Y5, Y6
+	VMOVUPS     Y6, 32(DI)
+	VMOVUPS     64(DI), Y5
+	VSUBPS      Y8, Y5, Y5
+	VMULPS      Y4, Y5, Y5
+	VMOVUPS     64(R9), Y6
+	VFMADD231PS 64(R8), Y5, Y6
+	VMOVUPS     Y6, 64(DI)
+	VMOVUPS     96(DI), Y5
+	VSUBPS      Y8, Y5, Y5
+	VMULPS      Y4, Y5, Y5
+	VMOVUPS     96(R9), Y6
+	VFMADD231PS 96(R8), Y5, Y6
+	VMOVUPS     Y6, 96(DI)
+	ADDQ        $0x00000080, R8
+	ADDQ        $0x00000080, R9
+	ADDQ        $0x00000080, DI
+	SUBQ        $0x02, BX
+	JMP         resultgroup
+
+resultgroupdone:
+resultpanel:
+	CMPQ        BX, $0x01
+	JLT         resultpaneldone
+	VMOVUPS     (DI), Y5
+	VSUBPS      Y8, Y5, Y5
+	VMULPS      Y4, Y5, Y5
+	VMOVUPS     (R9), Y6
+	VFMADD231PS (R8), Y5, Y6
+	VMOVUPS     Y6, (DI)
+	VMOVUPS     32(DI), Y5
+	VSUBPS      Y8, Y5, Y5
+	VMULPS      Y4, Y5, Y5
+	VMOVUPS     32(R9), Y6
+	VFMADD231PS 32(R8), Y5, Y6
+	VMOVUPS     Y6, 32(DI)
+	ADDQ        $0x00000040, R8
+	ADDQ        $0x00000040, R9
+	ADDQ        $0x00000040, DI
+	SUBQ        $0x01, BX
+	JMP         resultpanel
+
+resultpaneldone:
+	MOVQ    DI, BX
+	DECQ    SI
+	JNZ     row
+	LDMXCSR (SP)
 	VZEROUPPER
 	RET
 

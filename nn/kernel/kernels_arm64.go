@@ -74,6 +74,16 @@ func sumProduct16NEON(args *byte)
 //go:noescape
 func sumProductMask16NEON(args *byte)
 
+// layerNormNEON normalises rows of alpha*x. args is a *normArgs.
+//
+//go:noescape
+func layerNormNEON(args *byte)
+
+// layerNormSkipNEON normalises rows of alpha*x + skip. args is a *normArgs.
+//
+//go:noescape
+func layerNormSkipNEON(args *byte)
+
 // flatReLUNEON sets y = max(0, a). args is a *flatArgs.
 //
 //go:noescape

@@ -1996,6 +1996,242 @@ row:
 	MOVD R1, FPCR
 	RET
 
+// func layerNormNEON(args *byte)
+TEXT ·layerNormNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 8(R0), R3
+	MOVD 0(R0), R4
+	MOVD 40(R0), R5
+	MOVD 56(R0), R9
+	VDUP R9, V0.S4
+	MOVD 64(R0), R9
+	VDUP R9, V1.S4
+	MOVD 72(R0), R9
+	VDUP R9, V2.S4
+	MOVD 80(R0), R9
+	VDUP R9, V3.S4
+
+row:
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	MOVD R4, R6
+	MOVD 48(R0), R9
+
+sum:
+	FLDPQ 0(R3), (F12, F13)
+	FLDPQ 32(R3), (F14, F15)
+	WORD $0x6e20dd88 // fmul v8.4s, v12.4s, v0.4s
+	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
+	WORD $0x6e20dda9 // fmul v9.4s, v13.4s, v0.4s
+	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
+	WORD $0x6e20ddca // fmul v10.4s, v14.4s, v0.4s
+	WORD $0x4e2ad4c6 // fadd v6.4s, v6.4s, v10.4s
+	WORD $0x6e20ddeb // fmul v11.4s, v15.4s, v0.4s
+	WORD $0x4e2bd4e7 // fadd v7.4s, v7.4s, v11.4s
+	FSTPQ (F8, F9), 0(R6)
+	FSTPQ (F10, F11), 32(R6)
+	ADD $64, R3, R3
+	ADD $64, R6, R6
+	SUBS $1, R9, R9
+	BNE sum
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x4e26d490 // fadd v16.4s, v4.4s, v6.4s
+	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
+	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
+	WORD $0x6e22de10 // fmul v16.4s, v16.4s, v2.4s
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	MOVD R4, R6
+	MOVD 48(R0), R9
+
+squares:
+	FLDPQ 0(R6), (F8, F9)
+	FLDPQ 32(R6), (F10, F11)
+	WORD $0x4eb0d508 // fsub v8.4s, v8.4s, v16.4s
+	WORD $0x4e28cd04 // fmla v4.4s, v8.4s, v8.4s
+	WORD $0x4eb0d529 // fsub v9.4s, v9.4s, v16.4s
+	WORD $0x4e29cd25 // fmla v5.4s, v9.4s, v9.4s
+	WORD $0x4eb0d54a // fsub v10.4s, v10.4s, v16.4s
+	WORD $0x4e2acd46 // fmla v6.4s, v10.4s, v10.4s
+	WORD $0x4eb0d56b // fsub v11.4s, v11.4s, v16.4s
+	WORD $0x4e2bcd67 // fmla v7.4s, v11.4s, v11.4s
+	ADD $64, R6, R6
+	SUBS $1, R9, R9
+	BNE squares
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x4e26d491 // fadd v17.4s, v4.4s, v6.4s
+	WORD $0x6e31d631 // faddp v17.4s, v17.4s, v17.4s
+	WORD $0x6e31d631 // faddp v17.4s, v17.4s, v17.4s
+	WORD $0x6e22de31 // fmul v17.4s, v17.4s, v2.4s
+	WORD $0x4e21d631 // fadd v17.4s, v17.4s, v1.4s
+	WORD $0x6ea1fa31 // fsqrt v17.4s, v17.4s
+	WORD $0x6e31fc71 // fdiv v17.4s, v3.4s, v17.4s
+	MOVD 24(R0), R7
+	MOVD 32(R0), R8
+	MOVD R4, R6
+	MOVD 48(R0), R9
+
+result:
+	FLDPQ 0(R6), (F8, F9)
+	FLDPQ 32(R6), (F10, F11)
+	FLDPQ 0(R7), (F12, F13)
+	FLDPQ 32(R7), (F14, F15)
+	FLDPQ 0(R8), (F4, F5)
+	FLDPQ 32(R8), (F6, F7)
+	WORD $0x4eb0d508 // fsub v8.4s, v8.4s, v16.4s
+	WORD $0x6e31dd08 // fmul v8.4s, v8.4s, v17.4s
+	WORD $0x4e2ccd04 // fmla v4.4s, v8.4s, v12.4s
+	WORD $0x4eb0d529 // fsub v9.4s, v9.4s, v16.4s
+	WORD $0x6e31dd29 // fmul v9.4s, v9.4s, v17.4s
+	WORD $0x4e2dcd25 // fmla v5.4s, v9.4s, v13.4s
+	WORD $0x4eb0d54a // fsub v10.4s, v10.4s, v16.4s
+	WORD $0x6e31dd4a // fmul v10.4s, v10.4s, v17.4s
+	WORD $0x4e2ecd46 // fmla v6.4s, v10.4s, v14.4s
+	WORD $0x4eb0d56b // fsub v11.4s, v11.4s, v16.4s
+	WORD $0x6e31dd6b // fmul v11.4s, v11.4s, v17.4s
+	WORD $0x4e2fcd67 // fmla v7.4s, v11.4s, v15.4s
+	FSTPQ (F4, F5), 0(R6)
+	FSTPQ (F6, F7), 32(R6)
+	ADD $64, R7, R7
+	ADD $64, R8, R8
+	ADD $64, R6, R6
+	SUBS $1, R9, R9
+	BNE result
+	MOVD R6, R4
+	SUBS $1, R5, R5
+	BNE row
+	MOVD R1, FPCR
+	RET
+
+// func layerNormSkipNEON(args *byte)
+TEXT ·layerNormSkipNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 8(R0), R3
+	MOVD 16(R0), R4
+	MOVD 0(R0), R5
+	MOVD 40(R0), R6
+	MOVD 56(R0), R10
+	VDUP R10, V0.S4
+	MOVD 64(R0), R10
+	VDUP R10, V1.S4
+	MOVD 72(R0), R10
+	VDUP R10, V2.S4
+	MOVD 80(R0), R10
+	VDUP R10, V3.S4
+
+row:
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	MOVD R5, R7
+	MOVD 48(R0), R10
+
+sum:
+	FLDPQ 0(R3), (F12, F13)
+	FLDPQ 32(R3), (F14, F15)
+	FLDPQ 0(R4), (F8, F9)
+	FLDPQ 32(R4), (F10, F11)
+	WORD $0x4e20cd88 // fmla v8.4s, v12.4s, v0.4s
+	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
+	WORD $0x4e20cda9 // fmla v9.4s, v13.4s, v0.4s
+	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
+	WORD $0x4e20cdca // fmla v10.4s, v14.4s, v0.4s
+	WORD $0x4e2ad4c6 // fadd v6.4s, v6.4s, v10.4s
+	WORD $0x4e20cdeb // fmla v11.4s, v15.4s, v0.4s
+	WORD $0x4e2bd4e7 // fadd v7.4s, v7.4s, v11.4s
+	FSTPQ (F8, F9), 0(R7)
+	FSTPQ (F10, F11), 32(R7)
+	ADD $64, R3, R3
+	ADD $64, R4, R4
+	ADD $64, R7, R7
+	SUBS $1, R10, R10
+	BNE sum
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x4e26d490 // fadd v16.4s, v4.4s, v6.4s
+	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
+	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
+	WORD $0x6e22de10 // fmul v16.4s, v16.4s, v2.4s
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	MOVD R5, R7
+	MOVD 48(R0), R10
+
+squares:
+	FLDPQ 0(R7), (F8, F9)
+	FLDPQ 32(R7), (F10, F11)
+	WORD $0x4eb0d508 // fsub v8.4s, v8.4s, v16.4s
+	WORD $0x4e28cd04 // fmla v4.4s, v8.4s, v8.4s
+	WORD $0x4eb0d529 // fsub v9.4s, v9.4s, v16.4s
+	WORD $0x4e29cd25 // fmla v5.4s, v9.4s, v9.4s
+	WORD $0x4eb0d54a // fsub v10.4s, v10.4s, v16.4s
+	WORD $0x4e2acd46 // fmla v6.4s, v10.4s, v10.4s
+	WORD $0x4eb0d56b // fsub v11.4s, v11.4s, v16.4s
+	WORD $0x4e2bcd67 // fmla v7.4s, v11.4s, v11.4s
+	ADD $64, R7, R7
+	SUBS $1, R10, R10
+	BNE squares
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x4e26d491 // fadd v17.4s, v4.4s, v6.4s
+	WORD $0x6e31d631 // faddp v17.4s, v17.4s, v17.4s
+	WORD $0x6e31d631 // faddp v17.4s, v17.4s, v17.4s
+	WORD $0x6e22de31 // fmul v17.4s, v17.4s, v2.4s
+	WORD $0x4e21d631 // fadd v17.4s, v17.4s, v1.4s
+	WORD $0x6ea1fa31 // fsqrt v17.4s, v17.4s
+	WORD $0x6e31fc71 // fdiv v17.4s, v3.4s, v17.4s
+	MOVD 24(R0), R8
+	MOVD 32(R0), R9
+	MOVD R5, R7
+	MOVD 48(R0), R10
+
+result:
+	FLDPQ 0(R7), (F8, F9)
+	FLDPQ 32(R7), (F10, F11)
+	FLDPQ 0(R8), (F12, F13)
+	FLDPQ 32(R8), (F14, F15)
+	FLDPQ 0(R9), (F4, F5)
+	FLDPQ 32(R9), (F6, F7)
+	WORD $0x4eb0d508 // fsub v8.4s, v8.4s, v16.4s
+	WORD $0x6e31dd08 // fmul v8.4s, v8.4s, v17.4s
+	WORD $0x4e2ccd04 // fmla v4.4s, v8.4s, v12.4s
+	WORD $0x4eb0d529 // fsub v9.4s, v9.4s, v16.4s
+	WORD $0x6e31dd29 // fmul v9.4s, v9.4s, v17.4s
+	WORD $0x4e2dcd25 // fmla v5.4s, v9.4s, v13.4s
+	WORD $0x4eb0d54a // fsub v10.4s, v10.4s, v16.4s
+	WORD $0x6e31dd4a // fmul v10.4s, v10.4s, v17.4s
+	WORD $0x4e2ecd46 // fmla v6.4s, v10.4s, v14.4s
+	WORD $0x4eb0d56b // fsub v11.4s, v11.4s, v16.4s
+	WORD $0x6e31dd6b // fmul v11.4s, v11.4s, v17.4s
+	WORD $0x4e2fcd67 // fmla v7.4s, v11.4s, v15.4s
+	FSTPQ (F4, F5), 0(R7)
+	FSTPQ (F6, F7), 32(R7)
+	ADD $64, R8, R8
+	ADD $64, R9, R9
+	ADD $64, R7, R7
+	SUBS $1, R10, R10
+	BNE result
+	MOVD R7, R5
+	SUBS $1, R6, R6
+	BNE row
+	MOVD R1, FPCR
+	RET
+
 // func flatReLUNEON(args *byte)
 TEXT ·flatReLUNEON(SB), NOSPLIT, $0-8
 	MOVD args+0(FP), R0

@@ -12,6 +12,9 @@ func LayerNorm(y, x, skip []float32, alpha float32, gamma, beta []float32, rows,
 	if len(y) == 0 {
 		return
 	}
+	if layerNormVec(y, x, skip, alpha, gamma, beta, rows, c, eps) {
+		return
+	}
 	for r := range rows {
 		layerNormRow(cut(y, r, 1, c), cut(x, r, 1, c), cut(skip, r, 1, c), alpha, gamma, beta, eps)
 	}

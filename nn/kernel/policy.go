@@ -56,6 +56,9 @@ func Softmax(p []float32) {
 // of Softmax.
 func SoftmaxRows(p []float32, rows, n int) {
 	p = p[:rows*n]
+	if softmaxRowsVec(p, rows, n) {
+		return
+	}
 	for r := range rows {
 		Softmax(p[r*n:][:n])
 	}

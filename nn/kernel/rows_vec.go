@@ -34,6 +34,40 @@ func affine2Vec(dx, dy []float32, x Stored, ca, cb, cd []float32, rows, c, c0 in
 	}
 }
 
+// layerNormVec is LayerNorm of at least one float, or returns false where the tier has no
+// kernel for it or rows are not of whole panels.
+func layerNormVec(y, x, skip []float32, alpha float32, gamma, beta []float32, rows, c int, eps float32) bool {
+	f := vectors().layerNorm[index(skip != nil)]
+	if f == nil || c%panel != 0 {
+		return false
+	}
+	a := normArgs{
+		gamma: at(gamma, 0), beta: at(beta, 0), panels: uintptr(c / panel),
+		alpha: bits32(alpha), eps: bits32(eps), inverse: bits32(1 / float32(c)), one: bits32(1),
+	}
+	step := rowsPerCall(c)
+	for r := 0; r < rows; r += step {
+		a.y, a.x, a.skip, a.rows = at(y, r*c), at(x, r*c), optional(skip, r*c), uintptr(min(step, rows-r))
+		run(f, &a)
+	}
+	return true
+}
+
+// softmaxRowsVec is SoftmaxRows, or returns false where the tier has no kernel for it, rows
+// are not of whole panels or one is too long for a call.
+func softmaxRowsVec(p []float32, rows, n int) bool {
+	f := vectors().softmaxRows
+	if f == nil || n%panel != 0 || n == 0 || n > maxCallMath {
+		return false
+	}
+	step := maxCallMath / n
+	for r := 0; r < rows; r += step {
+		a := normArgs{y: at(p, r*n), rows: uintptr(min(step, rows-r)), panels: uintptr(n / panel)}
+		run(f, &a)
+	}
+	return true
+}
+
 // zeroMean stands for a mean of 0; it is never written.
 var zeroMean [sumGroup]float32
 

@@ -10,6 +10,7 @@ import (
 func genActivations(v isa) {
 	activation(v, "mish", "sets y = a*tanh(softplus(a)).", mish, "saturated", "two")
 	activation(v, "mishBackward", "sets y = a*mish'(b).", mishBackward, "saturated", "two", "four", "zero")
+	activation(v, "swish", "sets y = a/(1+exp(-a)).", swish, "expMax", "zero")
 	activation(v, "sigmoid", "sets y = 1/(1+exp(-a)).", sigmoid, "expMax", "zero")
 	activation(v, "sigmoidBackward", "sets y = a*b*(1-b).", sigmoidBackward)
 	activation(v, "tanh", "sets y = tanh(a).", tanh,
@@ -71,6 +72,13 @@ func sigmoid(c *constants, a, _ Mem) reg.VecVirtual {
 	e, y := c.exp(x), c.v.copyOf(c.op("one"))
 	VADDPS(c.op("one"), e, e)
 	VDIVPS(e, y, y)
+	return y
+}
+
+// swish multiplies with a itself, so that NaN and +Inf pass.
+func swish(c *constants, a, b Mem) reg.VecVirtual {
+	y := sigmoid(c, a, b)
+	VMULPS(a, y, y)
 	return y
 }
 

@@ -31,6 +31,7 @@ func run(dir string) error {
 		genOptimizers(v)
 		genActivations(v)
 		genReductions(v)
+		genLayerNorm(v)
 		genExpand(v)
 		for _, pr := range v.products {
 			genPolicy(v, pr)

@@ -9,12 +9,12 @@ import (
 // genReductions emits what reduces whole panels to one number.
 func genReductions(v isa) {
 	v.kernel("softmax", "flatArgs", "replaces the panels at y and the one at b by their softmax.", func(f *frame) { softmax(v, f) })
+	v.kernel("softmaxRows", "normArgs", "replaces rows of y by their softmax.", func(f *frame) { softmaxRows(v, f) })
 	v.kernel("sumSquares", "squaresArgs", "adds squares to 32 sums.", func(f *frame) { sumSquares(v, f) })
 }
 
 // softmax emits the softmax, in place, of n panels at y and one more at b, which
-// the caller fills up with -Inf: exp(x-m)/sum exp(x-m), m the maximum. Sums run
-// within lanes first.
+// the caller fills up with -Inf.
 func softmax(v isa, f *frame) {
 	c := newConstants(v, "zero")
 	first, rest, n := f.load("y"), f.load("b"), f.load("n")
@@ -30,7 +30,28 @@ func softmax(v isa, f *frame) {
 		overVectors(v, left, label, []reg.GPVirtual{p}, func(d int) { body(Mem{Base: p, Disp: d}) })
 		Label(label + "done")
 	}
-	top, sum := v.copyOf(Mem{Base: rest}), v.vec()
+	softmaxOver(c, v.copyOf(Mem{Base: rest}), over)
+}
+
+// softmaxRows emits the softmax, in place, of each of the rows.
+func softmaxRows(v isa, f *frame) {
+	c := newConstants(v, "zero")
+	row, rows := f.load("y"), f.load("rows")
+	p, left := GP64(), GP64()
+	loop("row", rows, func() {
+		softmaxOver(c, v.copyOf(Mem{Base: row}), func(label string, body func(x Mem)) {
+			MOVQ(row, p)
+			MOVQ(f.mem("panels"), left)
+			overVectors(v, left, label, []reg.GPVirtual{p}, func(d int) { body(Mem{Base: p, Disp: d}) })
+		})
+		MOVQ(p, row)
+	})
+}
+
+// softmaxOver emits exp(x-m)/sum exp(x-m), m the maximum, in place, where over emits its
+// body for every vector. top is one of them, and is destroyed. Sums run within lanes first.
+func softmaxOver(c *constants, top reg.VecVirtual, over func(label string, body func(x Mem))) {
+	v, sum := c.v, c.v.vec()
 	over("max", func(x Mem) { VMAXPS(x, top, top) })
 	v.allLanes(top, VMAXPS)
 	v.zero(sum)

@@ -34,6 +34,7 @@ func generate() *output {
 	genWeightGrad(o)
 	genAffine(o)
 	genColumnSums(o)
+	genLayerNorm(o)
 	genFlat(o)
 	genOptimizers(o)
 	genPeak(o)

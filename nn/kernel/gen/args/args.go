@@ -70,6 +70,16 @@ var Structs = map[string][]Field{
 		{"n", "uintptr", "panels of 16 floats, > 0"},
 		{"alpha", "uint64", "float32 bits"},
 	},
+	"normArgs": {
+		{"y", "*float32", "output rows"},
+		{"x, skip", "*float32", "input rows"},
+		{"gamma, beta", "*float32", "per channel"},
+		{"rows", "uintptr", "number of rows, > 0"},
+		{"panels", "uintptr", "panels of 16 floats of a row, > 0"},
+		{"alpha, eps", "uint64", "float32 bits"},
+		{"inverse", "uint64", "float32 bits of 1/channels"},
+		{"one", "uint64", "float32 bits of 1"},
+	},
 	"squaresArgs": {
 		{"x", "*float32", "the numbers"},
 		{"sums", "*float64", "32 sums, added to; sum i takes elements i, i+32, ..."},
