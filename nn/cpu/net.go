@@ -28,7 +28,7 @@ type Net struct {
 	value       scalarHead
 	movesLeft   *scalarHead    // nil without
 	attention   *attentionBody // an attention net, which has no convolution
-	sparse      *sparseNet  // a sparse net, which has nothing of a tower
+	sparse      *sparseNet     // a sparse net, which has nothing of a tower
 }
 
 // conv3 is a packed 3x3 convolution.

@@ -50,6 +50,16 @@ var mathCases = []mathCase{
 		u := x * (1 - t*t) * sigmoid(x)
 		return t + u, max(t, math.Abs(u))
 	}, 5.5, 88 * smallestNormal},
+	{"SwishBackward", func(y, x []float32) {
+		for i := range y {
+			y[i] = 1
+		}
+		Swish.Backward(y, nil, x)
+	}, func(x float64) (float64, float64) {
+		s := sigmoid(x)
+		u := x * s * sigmoid(-x)
+		return s + u, max(s, math.Abs(u))
+	}, 5.5, 88 * smallestNormal},
 }
 
 // seluRef is SELU, rounded to float32 where that is infinite.
@@ -65,7 +75,7 @@ func seluRef(x float64) float64 {
 }
 
 // forwardCases are mathCases without gradients.
-var forwardCases = mathCases[:len(mathCases)-1]
+var forwardCases = mathCases[:len(mathCases)-2]
 
 // mathInputs are numbers of all exponents and signs, denormals and infinities
 // among them, and a dense set where the functions bend.

@@ -56,6 +56,9 @@ func TestNoAllocations(t *testing.T) {
 			SoftmaxRows(y, boards*64, c)
 			LayerNorm(y, x, z, 0.5, ch, ch, boards*64, c, 1e-3)
 			LayerNorm(y, x, nil, 0.5, ch, ch, boards*64, c, 1e-3)
+			SoftmaxRowsBackward(z, y, x, boards*64, c)
+			LayerNormBackward(z, dw[:c], dw[c:], y, x, x, 0.5, ch, boards*64, c, 1e-3)
+			LayerNormBackward(z, dw[:c], dw[c:], y, x, nil, 0.5, ch, boards*64, c, 1e-3)
 			for act := ReLU2; act <= SELU; act++ {
 				act.Forward(y, x)
 				act.Backward(y, x, x)

@@ -25,6 +25,7 @@ func BenchmarkMath(b *testing.B) {
 		{"ReLU", 2, func() { ReLUForward(y, x) }},
 		{"ReLU2", 2, func() { ReLU2.Forward(y, x) }},
 		{"Swish", 2, func() { Swish.Forward(y, x) }},
+		{"SwishBackward", 3, func() { Swish.Backward(y, nil, x) }},
 		{"SELU", 2, func() { SELU.Forward(y, x) }},
 	} {
 		b.Run(p.name, func(b *testing.B) {
@@ -44,7 +45,8 @@ func BenchmarkEncoder(b *testing.B) {
 	const c, heads = 256, 8
 	rng := newRand(b)
 	x, y, skip, p := rng.floats(64*c), rng.floats(64*c), rng.floats(64*c), rng.floats(heads*64*64)
-	gamma, beta := rng.floats(c), rng.floats(c)
+	gamma, beta, dgamma, dbeta := rng.floats(c), rng.floats(c), rng.floats(c), rng.floats(c)
+	dz, dp, q := rng.floats(64*c), rng.floats(heads*64*64), rng.floats(heads*64*64)
 	for _, s := range []struct {
 		name string
 		rows int
@@ -52,6 +54,8 @@ func BenchmarkEncoder(b *testing.B) {
 	}{
 		{"LayerNorm64x256", 64, func() { LayerNorm(y, x, skip, 0.5, gamma, beta, 64, c, 1e-3) }},
 		{"SoftmaxRows512x64", heads * 64, func() { SoftmaxRows(p, heads*64, 64) }},
+		{"LayerNormBackward64x256", 64, func() { LayerNormBackward(dz, dgamma, dbeta, y, x, skip, 0.5, gamma, 64, c, 1e-3) }},
+		{"SoftmaxRowsBackward512x64", heads * 64, func() { SoftmaxRowsBackward(dp, p, q, heads*64, 64) }},
 		{"Softmax512x64", heads * 64, func() {
 			for r := range heads * 64 {
 				Softmax(p[r*64:][:64])

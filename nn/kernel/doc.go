@@ -1,7 +1,7 @@
 // Package kernel holds the arithmetic of the network on a CPU as plain
 // functions over float32 slices: convolutions, matrix products, batch norm,
-// squeeze-and-excitation, policy and value losses and optimizer updates,
-// forward and backward; layer norm and softmax of rows forward only.
+// layer norm, softmax of rows, squeeze-and-excitation, policy and value losses and
+// optimizer updates, forward and backward.
 //
 // Activations are channels-last ("NHWC"): x [boards][64][C], that is boards*64
 // rows of C channels, square a1 = 0. Any C is right; multiples of 16 are fast.
@@ -16,7 +16,8 @@
 // its table (tables_*.go) over the argument structs of gen/args; gen writes the
 // amd64 assembly, genarm64 the NEON one. Results of two tiers differ by
 // rounding only. Within a tier a board of Conv3 and a row of MatMul, MatMulBF16, LayerNorm,
-// SoftmaxRows and the element-wise functions are bit-identical whatever else shares the call.
+// SoftmaxRows, the gradients of these two and the element-wise functions are bit-identical
+// whatever else shares the call.
 //
 // The precision BF16 rounds the factors of products to bfloat16; sums and
 // everything else are fp32, but for what the functions on Stored numbers leave in

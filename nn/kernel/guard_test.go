@@ -151,6 +151,9 @@ func passInBounds(mem func(int) []float32, c int) {
 	SoftmaxRows(x, rows, c)
 	LayerNorm(x, x, res, 0.5, a, b, rows, c, 1e-3)
 	LayerNorm(res, x, nil, 0.5, a, b, rows, c, 1e-3)
+	SoftmaxRowsBackward(x, x, res, rows, c)
+	LayerNormBackward(x, w, b, x, res, res, 0.5, a, rows, c, 1e-3)
+	LayerNormBackward(res, w, b, x, res, nil, 0.5, a, rows, c, 1e-3)
 	for act := ReLU2; act <= SELU; act++ {
 		act.Forward(res, x)
 		act.Backward(res, x, x)

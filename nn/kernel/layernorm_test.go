@@ -32,10 +32,9 @@ func newLayerNormCase(rng testRand, rows, c int, offset float32, skip bool) *lay
 	return k
 }
 
-// row computes row r in float64.
-func (k *layerNormCase) row(r int) {
-	z, size := make([]float64, k.c), make([]float64, k.c)
-	mean, meanSize, sq := 0.0, 0.0, 0.0
+// inputs returns z of row r in float64 and the magnitudes that it comes from.
+func (k *layerNormCase) inputs(r int) (z, size []float64) {
+	z, size = make([]float64, k.c), make([]float64, k.c)
 	for j := range z {
 		z[j] = float64(k.alpha) * float64(k.x[r*k.c+j])
 		size[j] = math.Abs(z[j])
@@ -44,13 +43,30 @@ func (k *layerNormCase) row(r int) {
 			z[j] += s
 			size[j] += math.Abs(s)
 		}
-		mean += z[j] / float64(k.c)
-		meanSize += size[j] / float64(k.c)
+	}
+	return z, size
+}
+
+// moments returns the mean of z and 1/sqrt(var+eps).
+func moments(z []float64, eps float32) (mean, inv float64) {
+	n, sq := float64(len(z)), 0.0
+	for _, v := range z {
+		mean += v / n
 	}
 	for _, v := range z {
-		sq += (v - mean) * (v - mean) / float64(k.c)
+		sq += (v - mean) * (v - mean) / n
 	}
-	inv := 1 / math.Sqrt(sq+float64(k.eps))
+	return mean, 1 / math.Sqrt(sq+float64(eps))
+}
+
+// row computes row r in float64.
+func (k *layerNormCase) row(r int) {
+	z, size := k.inputs(r)
+	mean, inv := moments(z, k.eps)
+	meanSize := 0.0
+	for _, v := range size {
+		meanSize += v / float64(k.c)
+	}
 	for j, v := range z {
 		g, b := float64(k.gamma[j]), float64(k.beta[j])
 		k.want = append(k.want, b+g*(v-mean)*inv)

@@ -156,6 +156,77 @@ func TestSoftmaxRows(t *testing.T) {
 	}
 }
 
+// Rows of SoftmaxRowsBackward against float64 over probabilities, over dp and alone too. The
+// sum has an error of at most n/16 * 2^-24 of its magnitudes in lanes of 16.
+func TestSoftmaxRowsBackward(t *testing.T) {
+	rng := newRand(t)
+	for _, s := range [][2]int{{0, 5}, {3, 0}, {3, 1}, {5, 3}, {7, 16}, {9, 20}, {67, 64}, {5, 80}, {1100, 64}, {3, 32 << 10}} {
+		rows, n := s[0], s[1]
+		p, dp, want, mag := rng.floats(rows*n), rng.floats(rows*n), make([]float64, rows*n), make([]float64, rows*n)
+		SoftmaxRows(p, rows, n)
+		Scale(dp, float32(n)) // so that results are about 1
+		for r := range rows {
+			sum, size := 0.0, 0.0
+			for i := r * n; i < (r+1)*n; i++ {
+				term := float64(p[i]) * float64(dp[i])
+				sum += term
+				size += math.Abs(term)
+			}
+			for i := r * n; i < (r+1)*n; i++ {
+				want[i] = float64(p[i]) * (float64(dp[i]) - sum)
+				mag[i] = float64(p[i]) * (math.Abs(float64(dp[i])) + size)
+			}
+		}
+		forTiers(t, func(t *testing.T) {
+			dz := poison(rows*n + 1)
+			SoftmaxRowsBackward(dz[:rows*n], dp, p, rows, n)
+			closeTo(t, fmt.Sprint(s), dz[:rows*n], want, mag, 1e-6)
+			if v := dz[rows*n]; v == v {
+				t.Fatal("wrote past the end")
+			}
+			inPlace, alone := clone(dp), poison(rows*n)
+			SoftmaxRowsBackward(inPlace, inPlace, p, rows, n)
+			sameBits(t, "over dp", inPlace, dz)
+			for r := range rows {
+				SoftmaxRowsBackward(alone[r*n:], dp[r*n:], p[r*n:], 1, n)
+			}
+			sameBits(t, "row by row", alone, dz)
+		})
+	}
+}
+
+// The sum of dp*softmax(z) has the gradient, by central differences in float64, that
+// SoftmaxRowsBackward returns: a tolerance of 1e-6 for float32.
+func TestSoftmaxRowsBackwardDifferences(t *testing.T) {
+	const h = 1e-4
+	rng := newRand(t)
+	for _, n := range []int{5, 16, 64} {
+		z, dp := rng.floats(n), rng.floats(n)
+		p, at, want := clone(z), widened(z), make([]float64, n)
+		Softmax(p)
+		objective := func() float64 {
+			sum, weight := 0.0, 0.0
+			for i, v := range at {
+				sum += float64(dp[i]) * math.Exp(v)
+				weight += math.Exp(v)
+			}
+			return sum / weight
+		}
+		for i := range at {
+			for _, step := range []float64{h, -h} {
+				at[i] = float64(z[i]) + step
+				want[i] += objective() / (2 * step)
+			}
+			at[i] = float64(z[i])
+		}
+		forTiers(t, func(t *testing.T) {
+			dz := poison(n)
+			SoftmaxRowsBackward(dz, dp, p, 1, n)
+			closeTo(t, "dz", dz, want, nil, 1e-6)
+		})
+	}
+}
+
 // NaN and +Inf anywhere make all probabilities NaN; -Inf is a probability of 0.
 func TestSoftmaxOddLogits(t *testing.T) {
 	rng := newRand(t)

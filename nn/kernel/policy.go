@@ -63,3 +63,23 @@ func SoftmaxRows(p []float32, rows, n int) {
 		Softmax(p[r*n:][:n])
 	}
 }
+
+// SoftmaxRowsBackward turns dp, the gradient of p = SoftmaxRows(z), into that of z:
+// dz = p*(dp - sum(dp*p)) in each row of n. dz may be dp. A row does not depend on the others.
+func SoftmaxRowsBackward(dz, dp, p []float32, rows, n int) {
+	dz, dp, p = dz[:rows*n], dp[:rows*n], p[:rows*n]
+	for r := range rows {
+		softmaxBackward(cut(dz, r, 1, n), cut(dp, r, 1, n), cut(p, r, 1, n))
+	}
+}
+
+// softmaxBackward is SoftmaxRowsBackward of one row.
+func softmaxBackward(dz, dp, p []float32) {
+	sum := 0.0
+	for j, v := range p {
+		sum += float64(dp[j]) * float64(v)
+	}
+	for j, v := range p {
+		dz[j] = float32(float64(v) * (float64(dp[j]) - sum))
+	}
+}

@@ -167,7 +167,7 @@ func AttentionNets() map[string]nn.Arch {
 	return map[string]nn.Arch{
 		"tower": Arch("16x1-attention"),
 		"plain": small("16x2x2h", func(first, e *nn.Block, _ *nn.Arch) { first.Gated, e.HeadWidth = 0, 5 }),
-		"mish":  small("64x1x4h-mish", func(_, e *nn.Block, a *nn.Arch) { e.HiddenActivation, a.Head(nn.Policy).Hidden = nn.ReLU2, 24 }),
+		"mish":  small("32x1x4h-mish", func(_, e *nn.Block, a *nn.Arch) { e.HiddenActivation, a.Head(nn.Policy).Hidden = nn.ReLU2, 24 }),
 		"smolgen": small("12x2x3h-smolgen-mish-noml", func(first, e *nn.Block, a *nn.Arch) {
 			smolgen(first, e, a)
 			e.HiddenActivation = nn.SELU

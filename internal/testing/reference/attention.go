@@ -7,6 +7,24 @@ import (
 	"github.com/chessbrain/chessbrain/nn"
 )
 
+// Attention is an attention net whose parameters may be any numbers, for slopes: get
+// returns those of a name, or nil.
+type Attention struct {
+	Arch nn.Arch
+	Get  func(name string) []float64
+}
+
+// Body returns the body's output for a position, [channel][64].
+func (a Attention) Body(masks *[encoding.NumMasks]uint64, s *encoding.Scalars) [][]float64 {
+	return forward{a.Arch, a.Get}.body(masks, s)
+}
+
+// Policy returns the attention policy head's logits by policy index, over a body's output
+// [channel][64].
+func (a Attention) Policy(x [][]float64) []float64 {
+	return forward{a.Arch, a.Get}.attentionPolicy(x)
+}
+
 // transposed turns [a][b] into [b][a]: channels and squares.
 func transposed(x [][]float64) [][]float64 {
 	y := make([][]float64, len(x[0]))
@@ -69,7 +87,7 @@ func (f forward) norm(x, skip [][]float64, scale float64, name string, epsilon f
 
 // embedding is the first block of an attention net.
 func (f forward) embedding(input planes, b nn.Block) planes {
-	a := f.net.Arch
+	a := f.arch
 	_, inner := a.NormEpsilons()
 	x := transposed(input)
 	var said [][]float64
@@ -115,7 +133,7 @@ func (f forward) embedding(input planes, b nn.Block) planes {
 
 // encoder is attention between the squares, then two layers on each.
 func (f forward) encoder(in planes, name string, b nn.Block) planes {
-	a := f.net.Arch
+	a := f.arch
 	epsilon, _ := a.NormEpsilons()
 	x := transposed(in)
 	q, k, v := f.each(x, name+".q"), f.each(x, name+".k"), f.each(x, name+".v")
@@ -153,7 +171,7 @@ func (f forward) encoder(in planes, name string, b nn.Block) planes {
 
 // smolgen returns [heads][from*64 + to], made of the whole position.
 func (f forward) smolgen(x [][]float64, name string, b nn.Block) [][]float64 {
-	_, epsilon := f.net.Arch.NormEpsilons()
+	_, epsilon := f.arch.NormEpsilons()
 	var flat []float64
 	for _, row := range f.each(x, name+".compress") {
 		flat = append(flat, row...)
@@ -172,7 +190,7 @@ func (f forward) smolgen(x [][]float64, name string, b nn.Block) [][]float64 {
 
 // attentionPolicy returns the logits by policy index.
 func (f forward) attentionPolicy(in planes) []float64 {
-	x := activateAll(f.each(transposed(in), "policy.embedding"), f.net.Arch.PolicyActivation())
+	x := activateAll(f.each(transposed(in), "policy.embedding"), f.arch.PolicyActivation())
 	q, k := f.each(x, "policy.q"), f.each(x, "policy.k")
 	promotion := f.each(k[56:], "policy.promotion") // [file][queen, rook, bishop, all]
 	logits := make([]float64, encoding.NumPolicy)

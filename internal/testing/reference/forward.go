@@ -1,7 +1,6 @@
 package reference
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -21,31 +20,35 @@ type Output struct {
 // planes are the activations of one board, [channel][64].
 type planes [][]float64
 
-// forward holds a net while one position goes through it.
-type forward struct{ net *nn.Net }
+// forward holds a net while one position goes through it: the numbers of a parameter, nil
+// where there is none of that name.
+type forward struct {
+	arch nn.Arch
+	get  func(name string) []float64
+}
+
+func forwardOf(n *nn.Net) forward {
+	return forward{n.Arch, func(name string) []float64 {
+		data := n.Get(name)
+		if data == nil {
+			return nil
+		}
+		x := make([]float64, len(data))
+		for i, v := range data {
+			x[i] = float64(v)
+		}
+		return x
+	}}
+}
 
 // Forward returns the output of a valid net for one position. It panics at a kind of
 // block or head that it does not know.
 func Forward(n *nn.Net, masks *[encoding.NumMasks]uint64, s *encoding.Scalars) Output {
-	f := forward{n}
+	f := forwardOf(n)
 	if n.Arch.Sparse() {
 		return f.sparse(masks, s)
 	}
-	var x planes
-	for i, b := range n.Arch.Blocks {
-		switch b.Kind {
-		case nn.BlockInput:
-			x = f.unit(inputPlanes(masks, s), "input.conv", "input.bn", true)
-		case nn.BlockResidual:
-			x = f.block(x, fmt.Sprintf("tower.%d", i-1), b.SERatio > 0)
-		case nn.BlockEmbedding, nn.BlockDenseEmbedding:
-			x = f.embedding(inputPlanes(masks, s), b)
-		case nn.BlockEncoder, nn.BlockSmolgen:
-			x = f.encoder(x, fmt.Sprintf("tower.%d", i-1), b)
-		default:
-			panic("reference: no block of kind " + b.Kind)
-		}
-	}
+	x := f.body(masks, s)
 	var out Output
 	for _, h := range n.Arch.Heads {
 		y := f.head(x, h)
@@ -61,6 +64,25 @@ func Forward(n *nn.Net, masks *[encoding.NumMasks]uint64, s *encoding.Scalars) O
 		}
 	}
 	return out
+}
+
+// body takes a position through the blocks.
+func (f forward) body(masks *[encoding.NumMasks]uint64, s *encoding.Scalars) (x planes) {
+	for i, b := range f.arch.Blocks {
+		switch b.Kind {
+		case nn.BlockInput:
+			x = f.unit(inputPlanes(masks, s), "input.conv", "input.bn", true)
+		case nn.BlockResidual:
+			x = f.block(x, nn.BlockName(i), b.SERatio > 0)
+		case nn.BlockEmbedding, nn.BlockDenseEmbedding:
+			x = f.embedding(inputPlanes(masks, s), b)
+		case nn.BlockEncoder, nn.BlockSmolgen:
+			x = f.encoder(x, nn.BlockName(i), b)
+		default:
+			panic("reference: no block of kind " + b.Kind)
+		}
+	}
+	return x
 }
 
 // wdl returns probabilities of the outputs of a value head.
@@ -92,19 +114,7 @@ func newPlanes(channels int) planes {
 	return x
 }
 
-func (f forward) get(name string) []float64 {
-	data := f.net.Get(name)
-	if data == nil {
-		return nil
-	}
-	x := make([]float64, len(data))
-	for i, v := range data {
-		x[i] = float64(v)
-	}
-	return x
-}
-
-func (f forward) act(x float64) float64 { return activate(f.net.Arch.Activation, x) }
+func (f forward) act(x float64) float64 { return activate(f.arch.Activation, x) }
 
 func activate(name string, x float64) float64 {
 	switch name {
@@ -148,8 +158,9 @@ func (f forward) unit(x planes, conv, bn string, act bool) planes {
 // conv is a cross-correlation with zero padding.
 func (f forward) conv(x planes, name string) planes {
 	w, bias := f.get(name+".weight"), f.get(name+".bias")
-	i := slices.IndexFunc(f.net.Params, func(p nn.Param) bool { return p.Name == name+".weight" })
-	size := f.net.Params[i].Shape[2]
+	specs := nn.Specs(f.arch)
+	i := slices.IndexFunc(specs, func(s nn.ParamSpec) bool { return s.Name == name+".weight" })
+	size := specs[i].Shape[2]
 	pad := size / 2
 	y := newPlanes(len(w) / (len(x) * size * size))
 	for o := range y {
@@ -177,7 +188,7 @@ func (f forward) conv(x planes, name string) planes {
 
 // dense returns W x + b.
 func (f forward) dense(x []float64, name string) []float64 {
-	w, y := f.get(name+".weight"), f.get(name+".bias")
+	w, y := f.get(name+".weight"), slices.Clone(f.get(name+".bias"))
 	for o := range y {
 		for i, v := range x {
 			y[o] += w[o*len(x)+i] * v

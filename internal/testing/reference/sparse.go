@@ -43,10 +43,10 @@ func (f forward) sparse(masks *[encoding.NumMasks]uint64, s *encoding.Scalars) O
 		out.Policy[i] = moves[rows[i]] + ofKind[kinds[i]]
 	}
 	out.WDL = wdl(out.Value, nn.ValueWDL)
-	if f.net.Arch.Head(nn.MovesLeft) != nil {
+	if f.arch.Head(nn.MovesLeft) != nil {
 		out.MovesLeft = math.Max(0, f.dense(value, "moves_left.fc2")[0])
 	}
-	if f.net.Arch.Head(nn.Auxiliary) != nil {
+	if f.arch.Head(nn.Auxiliary) != nil {
 		out.Auxiliary = f.dense(relu(f.dense(x, "auxiliary.fc1")), "auxiliary.fc2")
 	}
 	return out

@@ -42,6 +42,8 @@ type engine struct {
 
 	packers []packer                // the layers with packed copies of weights
 	scratch [][numScratch][]float32 // by worker
+	// workspaces are the workers' for layers that keep nothing for the backward pass.
+	workspaces []workspace
 
 	// arenas hold partial weight gradients by slice: those of the layer at work,
 	// and those of the layer before, while they are summed.
@@ -69,18 +71,15 @@ type engine struct {
 
 func newEngine(a nn.Arch, capacity, workers int, bnMomentum float64, p kernel.Precision) *engine {
 	e := &engine{
-		pool: newPool(workers), act: kernel.ReLU, capacity: capacity, precision: p,
+		pool: newPool(workers), act: acts[a.Activation], capacity: capacity, precision: p,
 		bnMomentum: bnMomentum, version: 1, lossScale: 1,
-		scratch: make([][numScratch][]float32, workers), slice: sliceBoards(capacity),
+		scratch: make([][numScratch][]float32, workers), workspaces: make([]workspace, workers), slice: sliceBoards(capacity),
 	}
 	if a.Sparse() {
 		e.slice = sparseSlice(capacity)
 	}
 	for i := range e.arenas {
 		e.arenas[i] = make([][]float32, e.maxSlices())
-	}
-	if a.Activation == nn.Mish {
-		e.act = kernel.Mish
 	}
 	for _, spec := range nn.Specs(a) {
 		p := param{spec: spec, data: make([]float32, spec.Len())}

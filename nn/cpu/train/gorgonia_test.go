@@ -180,7 +180,7 @@ func (s *stock) run(t *testing.T, total *gorgonia.Node) map[string][]float64 {
 // policyOutputGrad is the loss's gradient with respect to the 80 planes of the
 // policy head, channels first.
 func policyOutputGrad(tr *trainer) []float64 {
-	c := tr.policy.last.co
+	c := nn.PolicyPlanes
 	out := make([]float64, tr.e.boards*64*c)
 	for b := range tr.e.boards {
 		for sq := range 64 {

@@ -20,27 +20,42 @@ const (
 // 80 planes of which the legal moves' logits are taken (convolutional), or a
 // fully connected layer to all 1858 policy indices (classical).
 type policyHead struct {
+	policyLoss
+	u    *unit
+	last *conv // a convolution, or the fully connected layer of the classical head
+}
+
+// policyLoss is the losses of a policy head of any kind over its outputs.
+type policyLoss struct {
 	head
-	u       *unit
-	last    *conv // a convolution, or the fully connected layer of the classical head
-	width   int   // outputs a board
+	width   int // outputs a board
 	off     *kernel.PolicyOffsets
 	y, dy   []float32
 	prob    []float32 // beside the batch's Legal: the net's policy
 	entropy []float64 // by row: of the net's policy, NaN where the target is not known
 }
 
-func newPolicyHead(e *engine, of nn.Head, terms []*term) *policyHead {
-	h := &policyHead{head: head{e: e, terms: terms}, u: newUnit(e, policyConv, policyBN, e.act, true)}
-	if of.Kind == nn.PolicyClassical {
-		h.last, h.off = newConv(e, policyDense, h.u.conv.co, true), kernel.NewFlatPolicyOffsets()
-	} else {
-		h.last, h.off = newConv(e, policyPlanes, 0, true), kernel.NewConvPolicyOffsets(encoding.ConvPolicyIndex())
+func newPolicyLoss(e *engine, terms []*term, width int, off *kernel.PolicyOffsets) policyLoss {
+	return policyLoss{head: head{e: e, terms: terms}, width: width, off: off,
+		y: make([]float32, e.capacity*width), dy: make([]float32, e.capacity*width), entropy: make([]float64, e.capacity)}
+}
+
+// begin makes room for the batch's moves.
+func (h *policyLoss) begin() {
+	if n := len(h.e.batch.Legal); len(h.prob) < n {
+		h.prob = make([]float32, n)
 	}
-	h.width = h.last.perBoard * h.last.co
+}
+
+func newPolicyHead(e *engine, of nn.Head, terms []*term) *policyHead {
+	h, off := &policyHead{u: newUnit(e, policyConv, policyBN, e.act, true)}, kernel.NewFlatPolicyOffsets()
+	if of.Kind == nn.PolicyClassical {
+		h.last = newConv(e, policyDense, h.u.conv.co, true)
+	} else {
+		h.last, off = newConv(e, policyPlanes, 0, true), kernel.NewConvPolicyOffsets(encoding.ConvPolicyIndex())
+	}
+	h.policyLoss = newPolicyLoss(e, terms, h.last.perBoard*h.last.co, off)
 	h.wg = newWeightGrads(e, h.u.conv, h.last)
-	h.y, h.dy = make([]float32, e.capacity*h.width), make([]float32, e.capacity*h.width)
-	h.entropy = make([]float64, e.capacity)
 	return h
 }
 
@@ -49,9 +64,7 @@ func (h *policyHead) params() []int { return append(h.u.params(), h.last.params(
 // forward computes the logits of the legal moves from the tower's output, their
 // loss, and the loss's gradient with respect to the outputs.
 func (h *policyHead) forward(x []float32) passes {
-	if n := len(h.e.batch.Legal); len(h.prob) < n {
-		h.prob = make([]float32, n)
-	}
+	h.begin()
 	p := passes{first: h.u.inputPass(x), settle: h.u.bn.settle, last: phase{end: h.lose}}
 	forward := func(g span, _ int) { h.last.forward(g, g.rows(h.y, h.width), h.u.activation(g)) }
 	if h.last.perBoard == 1 {
@@ -63,7 +76,7 @@ func (h *policyHead) forward(x []float32) passes {
 }
 
 // lose takes the losses of a slice.
-func (h *policyHead) lose(s span) {
+func (h *policyLoss) lose(s span) {
 	for _, t := range h.terms {
 		t.sums[s.slice] = 0
 	}
@@ -88,7 +101,7 @@ func (h *policyHead) lose(s span) {
 
 // loseSoft takes the losses of row i's softened policies, and adds their gradients to dy
 // where they are wanted. logits, beside the legal moves, is scratch.
-func (h *policyHead) loseSoft(s span, i int, logits, dy []float32) {
+func (h *policyLoss) loseSoft(s span, i int, logits, dy []float32) {
 	legal := h.e.batch.LegalOf(i)
 	for j, v := range legal {
 		logits[j] = h.y[i*h.width+int(h.off[v])]

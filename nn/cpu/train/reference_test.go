@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	oracle "github.com/chessbrain/chessbrain/internal/testing/reference"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/device"
 )
@@ -205,12 +206,39 @@ func flat(x [][]float64) []float64 {
 // outputs and the moves-left number before its ReLU.
 func (r *reference) outputs(b *encoding.TrainBatch) (policy, value, moves, aux [][]float64) {
 	if !r.keep || r.trunk == nil {
-		r.trunk = r.batchNorm(r.conv(r.planes(b), "input.conv"), "input.bn", true)
-		for i := range r.arch.Blocks[1:] {
-			r.trunk = r.block(r.trunk, "tower."+string(rune('0'+i)))
-		}
+		r.trunk = r.body(b)
 	}
 	x := r.trunk
+	return r.policy(x, b), r.scalarHead(x, "value"), r.scalarHead(x, "moves_left"), r.scalarHead(x, "auxiliary")
+}
+
+// body is the output of the blocks. Those of attention nets are internal/testing/reference's.
+func (r *reference) body(b *encoding.TrainBatch) (x boards) {
+	if r.arch.Attention() {
+		for i := range b.N {
+			x = append(x, r.attention().Body(&b.Masks[i], &b.Scalars[i]))
+		}
+		return x
+	}
+	x = r.batchNorm(r.conv(r.planes(b), "input.conv"), "input.bn", true)
+	for i := range r.arch.Blocks[1:] {
+		x = r.block(x, "tower."+string(rune('0'+i)))
+	}
+	return x
+}
+
+func (r *reference) attention() oracle.Attention {
+	return oracle.Attention{Arch: r.arch, Get: func(name string) []float64 { return r.w[name] }}
+}
+
+// policy returns logits by policy index.
+func (r *reference) policy(x boards, b *encoding.TrainBatch) (policy [][]float64) {
+	if r.arch.Head(nn.Policy).Kind == nn.PolicyAttention {
+		for _, board := range x {
+			policy = append(policy, r.attention().Policy(board))
+		}
+		return policy
+	}
 	p := r.batchNorm(r.conv(x, policyConv), policyBN, true)
 	if r.w[policyDense+".bias"] != nil {
 		for i, board := range p {
@@ -225,29 +253,27 @@ func (r *reference) outputs(b *encoding.TrainBatch) (policy, value, moves, aux [
 			policy = append(policy, logits)
 		}
 	}
-	head := func(name string) (out [][]float64) {
-		for _, board := range r.batchNorm(r.conv(x, name+".conv"), name+".bn", true) {
-			x := flat(board)
-			if r.arch.Head(name).Kind == nn.HeadPooled {
-				x = make([]float64, len(board))
-				for c := range board {
-					for _, v := range board[c] {
-						x[c] += v / 64
-					}
+	return policy
+}
+
+// scalarHead returns the outputs of a head, nil where there is none.
+func (r *reference) scalarHead(x boards, name string) (out [][]float64) {
+	if r.arch.Head(name) == nil {
+		return nil
+	}
+	for _, board := range r.batchNorm(r.conv(x, name+".conv"), name+".bn", true) {
+		x := flat(board)
+		if r.arch.Head(name).Kind == nn.HeadPooled {
+			x = make([]float64, len(board))
+			for c := range board {
+				for _, v := range board[c] {
+					x[c] += v / 64
 				}
 			}
-			out = append(out, r.dense(r.actAll(r.dense(x, name+".fc1")), name+".fc2"))
 		}
-		return out
+		out = append(out, r.dense(r.actAll(r.dense(x, name+".fc1")), name+".fc2"))
 	}
-	value = head("value")
-	if r.arch.Head(nn.MovesLeft) != nil {
-		moves = head("moves_left")
-	}
-	if r.arch.Head(nn.Auxiliary) != nil {
-		aux = head("auxiliary")
-	}
-	return policy, value, moves, aux
+	return out
 }
 
 // auxReference is the auxiliary head's losses in float64. It keeps the errors of the

@@ -22,7 +22,7 @@ type trainer struct {
 	heads  *heads
 	g      *graph
 	terms  []*term // in the order of cfg.Terms
-	policy *policyHead
+	policy *policyLoss
 	sparse *sparseLayers // those of a sparse net, in the place of layers, heads and g
 	acc    []accumulator // trained parameters, in the order of nn.Specs
 	opt    *optimizer
@@ -48,7 +48,7 @@ type work struct {
 
 // kinds are the blocks and heads that this package trains.
 var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened, nn.HeadPooled,
-	nn.BlockSparse, nn.PolicyMoves, nn.HeadDense, nn.HeadShared}
+	nn.BlockEmbedding, nn.BlockDenseEmbedding, nn.BlockEncoder, nn.BlockSmolgen, nn.PolicyAttention, nn.BlockSparse, nn.PolicyMoves, nn.HeadDense, nn.HeadShared}
 
 // Open makes the layers of a net, their graph and the workers; Upload gives it weights.
 // Errors wrap nn.ErrArch where a kind of block or head is not trained here.
@@ -86,16 +86,22 @@ func (t *trainer) build() (err error) {
 		t.sparse = newSparseLayers(t.e, byHead)
 		return nil
 	}
+	var first *encoderLayer
 	for i, b := range t.cfg.Arch.Blocks {
 		switch b.Kind {
 		case nn.BlockInput:
 			t.layers = append(t.layers, newInputLayer(t.e))
 		case nn.BlockResidual:
 			t.layers = append(t.layers, newBlockLayer(t.e, i-1))
+		case nn.BlockEmbedding, nn.BlockDenseEmbedding:
+			t.layers = append(t.layers, newEmbeddingLayer(t.e, t.cfg.Arch))
+		case nn.BlockEncoder, nn.BlockSmolgen:
+			l := newEncoderLayer(t.e, t.cfg.Arch, i, first)
+			t.layers, first = append(t.layers, l), cmp.Or(first, l)
 		}
 	}
 	t.heads = &heads{e: t.e, list: t.buildHeads(byHead)}
-	t.g, err = newGraph(t.layers, t.heads, t.e.params, t.cfg.Capacity, 64, t.e.shape("input.bn.gamma")[0])
+	t.g, err = newGraph(t.layers, t.heads, t.e.params, t.cfg.Capacity, squares, t.cfg.Arch.Width())
 	return err
 }
 
@@ -123,8 +129,11 @@ func (t *trainer) buildHeads(byHead map[string][]*term) (list []headLayer) {
 		}
 		switch h.Kind {
 		case nn.PolicyConvolutional, nn.PolicyClassical:
-			t.policy = newPolicyHead(t.e, h, terms)
-			list = append(list, t.policy)
+			p := newPolicyHead(t.e, h, terms)
+			t.policy, list = &p.policyLoss, append(list, p)
+		case nn.PolicyAttention:
+			p := newAttentionPolicy(t.e, t.cfg.Arch, terms)
+			t.policy, list = &p.policyLoss, append(list, p)
 		case nn.HeadFlattened, nn.HeadPooled:
 			list = append(list, newScalarHead(t.e, h, terms))
 		}

@@ -17,17 +17,27 @@ type weightGrads struct {
 
 func newWeightGrads(e *engine, layers ...*conv) *weightGrads {
 	g := &weightGrads{e: e, offset: map[int]int{}, restore: map[int]func(){}}
-	for _, c := range layers {
-		for _, p := range c.params() {
-			g.params = append(g.params, p)
-			g.offset[p] = g.total
-			g.total += len(e.params[p].data)
-		}
+	g.layers(layers...)
+	return g
+}
+
+// layers adds the parameters of layers.
+func (g *weightGrads) layers(list ...*conv) {
+	for _, c := range list {
+		g.add(c.params()...)
 		if c.channels > 0 {
 			g.restore[c.weight] = c.restore
 		}
 	}
-	return g
+}
+
+// add adds parameters.
+func (g *weightGrads) add(params ...int) {
+	for _, p := range params {
+		g.params = append(g.params, p)
+		g.offset[p] = g.total
+		g.total += len(g.e.params[p].data)
+	}
 }
 
 // open gives the layers of list, whose backward pass begins, memory in the arena

@@ -1,0 +1,197 @@
+package train
+
+import (
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
+
+// encoderLayer is attention between squares and two layers on each, with a norm behind
+// the sum of either and its input. Nothing but the input is kept for the backward pass,
+// which computes the rest again while it is in the cache.
+type encoderLayer struct {
+	e            *engine
+	label        string
+	q, k, v, out *conv
+	attention    attention
+	smolgen      *smolgen // nil without
+	first        bool     // the first encoder with smolgen, which has the shared weights
+	ln1, ln2     *layerNorm
+	ffn          *feedForward
+	y            []float32 // [capacity][64][width]
+	wg           *weightGrads
+}
+
+// acts are the kernels' activations by the names of architectures.
+var acts = map[string]kernel.Act{nn.ReLU: kernel.ReLU, nn.Mish: kernel.Mish, nn.ReLU2: kernel.ReLU2, nn.Swish: kernel.Swish, nn.SELU: kernel.SELU}
+
+// newSquares is newConv of a layer on each square.
+func newSquares(e *engine, prefix string) *conv {
+	c := newConv(e, prefix, 0, true)
+	c.perBoard = squares
+	return c
+}
+
+// newEncoderLayer makes block i; the first of them, if it is not nil, has the weights that
+// all smolgens share.
+func newEncoderLayer(e *engine, a nn.Arch, i int, first *encoderLayer) *encoderLayer {
+	b, name := a.Blocks[i], nn.BlockName(i)
+	epsilon, inner := a.NormEpsilons()
+	l := &encoderLayer{
+		e: e, label: name, attention: attention{b.Heads, b.HeadWidth},
+		q: newSquares(e, name+".q"), k: newSquares(e, name+".k"), v: newSquares(e, name+".v"), out: newSquares(e, name+".out"),
+		ln1: newLayerNorm(e, name+".ln1", a.BranchScale(), epsilon), ln2: newLayerNorm(e, name+".ln2", a.BranchScale(), epsilon),
+		ffn: newFeedForward(e, name, b), y: make([]float32, e.capacity*squares*a.Width()),
+	}
+	l.wg = newWeightGrads(e, l.q, l.k, l.v, l.out, l.ffn.in, l.ffn.out)
+	l.wg.add(append(l.ln1.params(), l.ln2.params()...)...)
+	if b.Kind == nn.BlockSmolgen {
+		var shared *smolgen
+		if l.first = first == nil; !l.first {
+			shared = first.smolgen
+		}
+		l.smolgen = newSmolgen(e, name+".smolgen", b, inner, shared, i == len(a.Blocks)-1)
+		l.wg.layers(l.smolgen.compress, l.smolgen.fc1, l.smolgen.fc2)
+		l.wg.add(append(l.smolgen.ln1.params(), l.smolgen.ln2.params()...)...)
+		if l.first {
+			l.wg.add(l.smolgen.global.weight)
+		}
+	}
+	return l
+}
+
+func (l *encoderLayer) name() string  { return l.label }
+func (l *encoderLayer) params() []int { return l.wg.params }
+
+// encoderPass is what the forward pass computes of a group.
+type encoderPass struct {
+	q, k, v, seen, weights, o, mid []float32
+	smolgen                        smolgenPass
+	ffn                            feedForwardPass
+}
+
+// compute takes x, a group's rows, to the sum before the last norm.
+func (l *encoderLayer) compute(g span, w *workspace, x []float32) (p encoderPass) {
+	a := l.attention
+	inner := squares * a.heads * a.depth
+	p.q, p.k, p.v = l.q.on(g, w, x), l.k.on(g, w, x), l.v.on(g, w, x)
+	p.seen, p.weights = w.take(g.n*inner), w.take(g.n*a.heads*squares*squares)
+	if l.smolgen != nil {
+		p.smolgen = l.smolgen.compute(g, w, x)
+	}
+	t := a.scratch(w)
+	for i := range g.n {
+		var extra []float32
+		if l.smolgen != nil {
+			extra = board(p.smolgen.extra, i, a.heads*squares*squares)
+		}
+		a.forward(t, board(p.weights, i, a.heads*squares*squares), board(p.seen, i, inner), board(p.q, i, inner), board(p.k, i, inner), board(p.v, i, inner), extra)
+	}
+	p.o = l.out.on(g, w, p.seen)
+	p.mid = w.take(len(x))
+	l.ln1.forward(p.mid, p.o, x)
+	p.ffn = l.ffn.compute(g, w, p.mid)
+	return p
+}
+
+// board is board i's part of x.
+func board(x []float32, i, width int) []float32 { return x[i*width:][:width] }
+
+// on returns the outputs of x, a group's rows, in w.
+func (c *conv) on(g span, w *workspace, x []float32) []float32 {
+	y := w.take(g.n * c.perBoard * c.co)
+	c.forward(g, y, x)
+	return y
+}
+
+// back adds to wg and returns the gradient of the inputs x in w.
+func (c *conv) back(g span, w *workspace, wg *weightGrads, x, dy []float32) []float32 {
+	c.weightGrad(g, 0, wg, x, dy)
+	dx := w.take(g.n * c.perBoard * c.ci)
+	c.inputGrad(g, dx, dy)
+	return dx
+}
+
+// forward returns the layer's output for x, both [capacity][64][width].
+func (l *encoderLayer) forward(x []float32) []float32 {
+	width := squares * l.ln1.c
+	l.e.run(phase{group: func(g span, _ int) {
+		p := l.compute(g, l.e.workspace(g), g.rows(x, width))
+		l.ln2.forward(g.rows(l.y, width), p.ffn.y, p.mid)
+	}})
+	return l.y
+}
+
+// backward sets the gradients of the parameters and turns dy into that of x.
+func (l *encoderLayer) backward(x, _, dy []float32) []float32 {
+	l.e.open(l.wg)
+	l.e.run(phase{
+		begin: func(s span) {
+			l.wg.reset(s)
+			if l.smolgen != nil {
+				l.smolgen.begin(s)
+			}
+		},
+		group: func(g span, _ int) { l.back(g, g.rows(x, squares*l.ln1.c), g.rows(dy, squares*l.ln1.c)) },
+		end: func(s span) {
+			if l.first {
+				copy(l.wg.of(s.slice, l.smolgen.global.weight), l.smolgen.shared[s.slice])
+			}
+		},
+	})
+	l.wg.reduce()
+	return dy
+}
+
+// back is backward on a group's rows.
+func (l *encoderLayer) back(g span, x, d []float32) {
+	w := l.e.workspace(g)
+	p := l.compute(g, w, x)
+	du := w.take(len(d))
+	l.ln2.backward(g, l.wg, du, d, d, p.ffn.y, p.mid)
+	kernel.Add(d, d, l.ffn.back(g, w, l.wg, p.mid, p.ffn, du))
+	do := w.take(len(d))
+	l.ln1.backward(g, l.wg, do, d, d, p.o, x)
+	dSeen := l.out.back(g, w, l.wg, p.seen, do)
+
+	a := l.attention
+	inner, pairs := squares*a.heads*a.depth, a.heads*squares*squares
+	dq, dk, dv, dExtra := w.take(len(p.q)), w.take(len(p.k)), w.take(len(p.v)), w.take(g.n*pairs)
+	t := a.scratch(w)
+	for i := range g.n {
+		a.backward(t, board(dq, i, inner), board(dk, i, inner), board(dv, i, inner), board(dExtra, i, pairs),
+			board(p.weights, i, pairs), board(p.q, i, inner), board(p.k, i, inner), board(p.v, i, inner), board(dSeen, i, inner))
+	}
+	kernel.Add(d, d, l.q.back(g, w, l.wg, x, dq))
+	kernel.Add(d, d, l.k.back(g, w, l.wg, x, dk))
+	kernel.Add(d, d, l.v.back(g, w, l.wg, x, dv))
+	if l.smolgen != nil {
+		kernel.Add(d, d, l.smolgen.back(g, w, l.wg, x, p.smolgen, dExtra))
+	}
+}
+
+// feedForward is two layers on each square.
+type feedForward struct {
+	in, out *conv
+	act     kernel.Act
+}
+
+func newFeedForward(e *engine, name string, b nn.Block) *feedForward {
+	return &feedForward{in: newSquares(e, name+".ffn1"), out: newSquares(e, name+".ffn2"), act: acts[b.HiddenActivation]}
+}
+
+type feedForwardPass struct{ pre, hidden, y []float32 }
+
+func (f *feedForward) compute(g span, w *workspace, x []float32) (p feedForwardPass) {
+	p.pre = f.in.on(g, w, x)
+	p.hidden = w.take(len(p.pre))
+	f.act.Forward(p.hidden, p.pre)
+	p.y = f.out.on(g, w, p.hidden)
+	return p
+}
+
+// back returns the gradient of x.
+func (f *feedForward) back(g span, w *workspace, wg *weightGrads, x []float32, p feedForwardPass, dy []float32) []float32 {
+	d := f.out.back(g, w, wg, p.hidden, dy)
+	f.act.Backward(d, p.hidden, p.pre)
+	return f.in.back(g, w, wg, x, d)
+}
