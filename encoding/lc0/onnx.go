@@ -30,9 +30,6 @@ const (
 	maxOnnxBytes = 1<<31 - 1
 )
 
-// onnxKinds are the blocks and heads that our ONNX files hold.
-var onnxKinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened, nn.HeadPooled}
-
 // WriteONNX writes a valid net of finite numbers as an ONNX model: float32,
 // operators of opset 17, batch norm folded, any batch size, everything from the
 // side to move's view. Plane 109 of the input is in plies, as the engine feeds
@@ -40,18 +37,28 @@ var onnxKinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional
 // the id ("net_id"). The same input gives the same bytes. Errors wrap nn.ErrArch,
 // nn.ErrParams, nn.ErrNotFinite, ErrUnsupported (a net above 2 GiB), or are w's.
 func WriteONNX(w io.Writer, net *nn.Net, meta map[string]string) error {
-	if err := errors.Join(net.Validate(), net.CheckFinite(), net.Arch.Only("an ONNX file", onnxKinds...)); err != nil {
+	if err := errors.Join(net.Validate(), net.CheckFinite(), net.Arch.Only("an ONNX file", kinds...)); err != nil {
 		return fmt.Errorf("write ONNX: %w", err)
 	}
-	if size := 4 * int64(net.Arch.NumParams()); size > maxOnnxBytes-1<<20 {
-		return fmt.Errorf("write ONNX: %w: %d bytes of weights, an ONNX file holds less than 2 GiB", ErrUnsupported, size)
+	if err := checkOnnxSize(4 * int64(net.Arch.NumParams())); err != nil { // before memory is taken for it
+		return fmt.Errorf("write ONNX: %w", err)
 	}
 	model, err := onnxModel(net, meta)
+	if err == nil {
+		err = checkOnnxSize(int64(len(model)))
+	}
 	if err != nil {
 		return fmt.Errorf("write ONNX: %w", err)
 	}
 	if _, err := w.Write(model); err != nil {
 		return fmt.Errorf("write ONNX: %w", err)
+	}
+	return nil
+}
+
+func checkOnnxSize(size int64) error {
+	if size > maxOnnxBytes {
+		return fmt.Errorf("%w: %d bytes, an ONNX file holds less than 2 GiB", ErrUnsupported, size)
 	}
 	return nil
 }
@@ -68,7 +75,7 @@ func onnxModel(net *nn.Net, meta map[string]string) (message, error) {
 	maps.Copy(all, meta)
 	all[nn.MetaArch], all[nn.MetaNetID] = string(arch), id
 
-	b := &onnxBuilder{onnxGraph: onnxGraph{seen: map[string]bool{}}, arch: net.Arch}
+	b := &onnxBuilder{onnxGraph: onnxGraph{seen: map[string]bool{}}, arch: net.Arch, params: net}
 	b.net(nn.Fold(net))
 	var m, opset message
 	m.varint(1, onnxIR)
@@ -90,12 +97,13 @@ func onnxModel(net *nn.Net, meta map[string]string) (message, error) {
 // return that of their result.
 type onnxBuilder struct {
 	onnxGraph
-	arch nn.Arch
+	arch   nn.Arch
+	params *nn.Net // of which an attention net's body is made
 }
 
 func (b *onnxBuilder) net(f *nn.Folded) {
 	b.inputs = append(b.inputs, valueInfo(OnnxInput, encoding.NumPlanes, 8, 8))
-	var x string
+	var x, squares string // the body's output, and an attention body's by squares
 	for i, k := range f.Arch.Blocks {
 		switch l := &f.Blocks[i]; k.Kind {
 		case nn.BlockInput:
@@ -103,12 +111,27 @@ func (b *onnxBuilder) net(f *nn.Folded) {
 			x = b.act("/inputconv", b.conv("/inputconv", OnnxInput, &l.Convs[0]))
 		case nn.BlockResidual:
 			x = b.block(fmt.Sprintf("/block%d", i-1), x, l)
+		case nn.BlockEmbedding, nn.BlockDenseEmbedding:
+			squares = b.embedding(k)
+		case nn.BlockEncoder, nn.BlockSmolgen:
+			squares = b.encoder(fmt.Sprintf("/encoder%d", i-1), squares, nn.BlockName(i), k)
 		}
+	}
+	if squares != "" {
+		x = b.planes("/attn_body/output", squares, f.Arch.Width())
 	}
 	for i, h := range f.Arch.Heads {
 		switch l := &f.Heads[i]; h.Output {
 		case nn.Policy:
-			b.policy(x, h.Kind, l)
+			b.outputs = append(b.outputs, valueInfo(OnnxPolicy, encoding.NumPolicy))
+			if h.Kind != nn.PolicyAttention {
+				b.policy(x, h.Kind, l)
+				continue
+			}
+			if squares == "" {
+				squares = b.squares("/policy/squares", x, f.Arch.Width())
+			}
+			b.attentionPolicy(squares, h)
 		case nn.Value:
 			b.value(x, h.Form, l)
 		case nn.MovesLeft:
@@ -126,35 +149,50 @@ func (b *onnxBuilder) conv(name, x string, c *nn.Conv) string {
 	return b.node("Conv", name, []string{x, w, bias}, intsAttribute("pads", pad, pad, pad, pad), intsAttribute("kernel_shape", k, k))
 }
 
-// dense is a fully connected layer: [batch,In] to [batch,Out]; output names its
-// last node.
+// dense is a fully connected layer over the last axis: [batch,In] to [batch,Out]; output
+// names its last node, that which adds a bias.
 func (b *onnxBuilder) dense(name, output, x string, d *nn.Dense) string {
-	transposed := make([]float32, len(d.Weight)) // MatMul wants [In,Out]
-	for o := range d.Out {
-		for i := range d.In {
-			transposed[i*d.Out+o] = d.Weight[o*d.In+i]
-		}
+	y := b.node("MatMul", name+"/matmul", []string{x, b.matrix(name+"/matmul/w", d)})
+	if d.Bias == nil {
+		return y
 	}
-	w := b.tensor(name+"/matmul/w", onnxFloat, transposed, d.In, d.Out)
-	y := b.node("MatMul", name+"/matmul", []string{x, w})
 	return b.node("Add", output, []string{y, b.tensor(output+"/w", onnxFloat, d.Bias, d.Out)})
 }
 
-// act is the net's activation. Mish is x*tanh(softplus(x)): its own operator came
-// with opset 18.
-func (b *onnxBuilder) act(name, x string) string {
-	if b.arch.Activation != nn.Mish {
-		return b.node("Relu", name+"/relu", []string{x})
+// matrix returns a layer's weights as MatMul wants them, [In,Out].
+func (b *onnxBuilder) matrix(name string, d *nn.Dense) string {
+	transposed := slices.Clone(d.Weight)
+	transposeRows(transposed, d.Out, d.In)
+	return b.tensor(name, onnxFloat, transposed, d.In, d.Out)
+}
+
+// act is the net's activation.
+func (b *onnxBuilder) act(name, x string) string { return b.activation(name, x, b.arch.Activation) }
+
+// activation is one of a name. Mish is x*tanh(softplus(x)): its own operator came with
+// opset 18. The attributes of Selu have the right values where they are absent.
+func (b *onnxBuilder) activation(name, x, kind string) string {
+	switch kind {
+	case nn.Mish:
+		y := b.node("Softplus", name+"/mish/softplus", []string{x})
+		y = b.node("Tanh", name+"/mish/tanh", []string{y})
+		return b.node("Mul", name+"/mish", []string{y, x})
+	case nn.Swish:
+		y := b.node("Sigmoid", name+"/swish/sigmoid", []string{x})
+		return b.node("Mul", name+"/swish", []string{y, x})
+	case nn.SELU:
+		return b.node("Selu", name+"/selu", []string{x})
 	}
-	y := b.node("Softplus", name+"/mish/softplus", []string{x})
-	y = b.node("Tanh", name+"/mish/tanh", []string{y})
-	return b.node("Mul", name+"/mish", []string{y, x})
+	y := b.node("Relu", name+"/relu", []string{x})
+	if kind == nn.ReLU2 {
+		return b.node("Mul", name+"/sqrrelu", []string{y, y})
+	}
+	return y
 }
 
 // flatten makes rows of [batch,channels,8,8]: channel*64 + square.
 func (b *onnxBuilder) flatten(name, x string, channels int) string {
-	shape := b.tensor(name+"/shape", onnxInt64, []int64{-1, int64(channels) * encoding.NumSquares}, 2)
-	return b.node("Reshape", name, []string{x, shape})
+	return b.reshape(name, x, channels*encoding.NumSquares)
 }
 
 // block is a residual block: act(SE(conv2(act(conv1 x))) + x).
@@ -182,7 +220,6 @@ func (b *onnxBuilder) squeezeExcite(name, y string, fc []nn.Dense) string {
 }
 
 func (b *onnxBuilder) policy(x, kind string, l *nn.Layers) {
-	b.outputs = append(b.outputs, valueInfo(OnnxPolicy, encoding.NumPolicy))
 	if kind == nn.PolicyClassical {
 		y := b.act("/policy/conv", b.conv("/policy/conv", x, &l.Convs[0]))
 		b.dense("/policy/dense", OnnxPolicy, b.flatten("/policy/flatten", y, nn.ClassicalChannels), &l.Dense[0])
@@ -194,7 +231,7 @@ func (b *onnxBuilder) policy(x, kind string, l *nn.Layers) {
 	for _, at := range encoding.ConvPolicyIndex() {
 		table = append(table, int32(at))
 	}
-	b.node("Gather", OnnxPolicy, []string{y, b.tensor("/const/mapping_table", onnxInt32, table, len(table))}, intAttribute("axis", 1))
+	b.gather(OnnxPolicy, y, "/const/mapping_table", table)
 }
 
 // scalarHead returns the outputs of the value or the moves-left head.

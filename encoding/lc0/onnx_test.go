@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/internal/testing/reference"
 	"github.com/chessbrain/chessbrain/nn"
 )
@@ -28,8 +29,19 @@ func onnxOf(t *testing.T, n *nn.Net, meta map[string]string) []byte {
 func TestWriteONNX(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 3))
+	nets := map[string]*nn.Net{}
 	for _, name := range []string{"8x2", "6x1-mish", "8x1-plain-scalar-noml", "2x1-classical-scalar-mish", "4x1-pooled", "4x1-aux"} {
-		n := sample(t, name)
+		nets[name] = sample(t, name)
+	}
+	attention := nntest.AttentionNets()
+	other := attention["smolgen"].Clone() // heads that Leela's files do not have behind encoders
+	other.Heads[0], other.Heads[1].Kind = nn.Head{Output: nn.Policy, Kind: nn.PolicyConvolutional}, nn.HeadPooled
+	attention["other heads"] = other
+	for name, a := range attention {
+		nets["attention, "+name] = nntest.Net(a, 3)
+	}
+	for _, name := range slices.Sorted(maps.Keys(nets)) {
+		n := nets[name]
 		for _, p := range n.Params { // some batch norm that matters, some negative numbers
 			for i := range p.Data {
 				p.Data[i] *= float32(.5 + rng.Float64())
@@ -103,13 +115,7 @@ func TestONNXHeader(t *testing.T) {
 	if m.meta["job"] != "a" || m.meta["net_id"] != n.ID() || m.meta["arch"] == "replaced" || len(m.meta) != 3 {
 		t.Errorf("metadata %v", m.meta)
 	}
-	var names []string
-	for _, node := range m.nodes {
-		names = append(names, node.name)
-	}
-	if slices.Sort(names); len(slices.Compact(slices.Clone(names))) != len(names) {
-		t.Errorf("nodes share a name: %v", names)
-	}
+	checkNames(t, m)
 	table := m.tensors["/const/mapping_table"]
 	// FORMATS.md, section 2: a1b1 (0) is one to the east, plane 14; b1c3 (36) the
 	// knight's first jump, plane 56; h7h8b (1857) the bishop's promotion straight
@@ -125,6 +131,55 @@ func TestONNXHeader(t *testing.T) {
 	}
 }
 
+// checkNames holds that nodes have names of their own, and that each tensor is used.
+func checkNames(t *testing.T, m *decodedModel) {
+	t.Helper()
+	nodes, used := map[string]bool{}, map[string]bool{}
+	for _, node := range m.nodes {
+		if nodes[node.name] {
+			t.Errorf("two nodes of name %s", node.name)
+		}
+		nodes[node.name] = true
+		for _, name := range node.inputs {
+			used[name] = true
+		}
+	}
+	for name := range m.tensors {
+		if !used[name] {
+			t.Errorf("tensor %s is not used", name)
+		}
+	}
+}
+
+// All encoders use one tensor of smolgen's last layer, and a model is hardly larger
+// than its weights.
+func TestONNXAttention(t *testing.T) {
+	for name, a := range nntest.AttentionNets() {
+		n := nntest.Net(a, 3)
+		data := onnxOf(t, n, nil)
+		m := decodeModel(t, data)
+		checkNames(t, m)
+		wide, readers := 0, 0
+		for name, x := range m.tensors {
+			if len(x.dims) != 2 || x.dims[1] != 64*64 {
+				continue
+			}
+			wide++
+			for _, node := range m.nodes {
+				if slices.Contains(node.inputs, name) {
+					readers++
+				}
+			}
+		}
+		if smolgen := a.Blocks[1].Kind == nn.BlockSmolgen; smolgen && (wide != 1 || readers != 2) || !smolgen && wide > 0 {
+			t.Errorf("%s: %d tensors to all pairs of squares, read by %d nodes", name, wide, readers)
+		}
+		if more := len(data) - 4*a.NumParams(); more > 1<<16 {
+			t.Errorf("%s: %d bytes besides the weights", name, more)
+		}
+	}
+}
+
 func TestWriteONNXRefuses(t *testing.T) {
 	n := sample(t, "8x1")
 	n.Params[3].Data[0] = float32(math.Inf(1))
@@ -136,6 +191,9 @@ func TestWriteONNXRefuses(t *testing.T) {
 	n.Params = n.Params[:3]
 	if err := WriteONNX(&buf, n, nil); !errors.Is(err, nn.ErrParams) {
 		t.Errorf("missing parameters: %v", err)
+	}
+	if err := checkOnnxSize(1 << 31); !errors.Is(err, ErrUnsupported) || checkOnnxSize(1<<31-1) != nil {
+		t.Errorf("2 GiB: %v", err)
 	}
 	want := errors.New("disk")
 	if err := WriteONNX(failing{want}, sample(t, "8x1"), nil); !errors.Is(err, want) {

@@ -32,6 +32,10 @@ func decode(t *testing.T, data []byte) (f fields) {
 			x.bytes, size = protowire.ConsumeBytes(data)
 		case protowire.VarintType:
 			x.value, size = protowire.ConsumeVarint(data)
+		case protowire.Fixed32Type:
+			var bits uint32
+			bits, size = protowire.ConsumeFixed32(data)
+			x.value = uint64(bits)
 		default:
 			t.Fatalf("field %d has wire type %d", num, kind)
 		}
@@ -93,6 +97,7 @@ type onnxNode struct {
 	op, name        string
 	inputs, outputs []string
 	attributes      map[string][]int64
+	floats          map[string]float64
 }
 
 // decodedModel is a model as its readers see it.
@@ -146,11 +151,14 @@ func decodeModel(t *testing.T, data []byte) *decodedModel {
 func decodeNode(t *testing.T, data []byte) onnxNode {
 	t.Helper()
 	f := decode(t, data)
-	n := onnxNode{op: f.text(4), name: f.text(3), inputs: f.texts(1), outputs: f.texts(2), attributes: map[string][]int64{}}
+	n := onnxNode{op: f.text(4), name: f.text(3), inputs: f.texts(1), outputs: f.texts(2), attributes: map[string][]int64{}, floats: map[string]float64{}}
 	for _, x := range f.all(5) {
 		a := decode(t, x.bytes)
 		var values []int64
 		switch kind := a.number(20); kind {
+		case 1: // FLOAT
+			n.floats[a.text(1)] = float64(math.Float32frombits(uint32(a.number(2))))
+			continue
 		case 2: // INT
 			values = []int64{int64(a.number(3))}
 		case 7: // INTS

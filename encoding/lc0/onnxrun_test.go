@@ -44,15 +44,28 @@ var onnxOps = map[string]func(onnxNode, []*array) []*array{
 	"MatMul":     runMatMul,
 	"ReduceMean": runReduceMean,
 	"Reshape":    runReshape,
+	"Transpose":  runTranspose,
 	"Split":      runSplit,
 	"Gather":     runGather,
 	"Softmax":    runSoftmax,
-	"Add":        binary2(func(a, b float64) float64 { return a + b }),
-	"Mul":        binary2(func(a, b float64) float64 { return a * b }),
-	"Relu":       unary(func(x float64) float64 { return max(0, x) }),
-	"Tanh":       unary(math.Tanh),
-	"Sigmoid":    unary(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }),
-	"Softplus":   unary(func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }),
+
+	"LayerNormalization": runLayerNormalization,
+
+	"Add":      binary2(func(a, b float64) float64 { return a + b }),
+	"Mul":      binary2(func(a, b float64) float64 { return a * b }),
+	"Relu":     unary(func(x float64) float64 { return max(0, x) }),
+	"Tanh":     unary(math.Tanh),
+	"Sigmoid":  unary(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }),
+	"Selu":     unary(selu),
+	"Softplus": unary(func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }),
+}
+
+// selu has the values that alpha and gamma have where they are absent.
+func selu(x float64) float64 {
+	if x <= 0 {
+		x = 1.67326319217681884765625 * math.Expm1(x)
+	}
+	return 1.05070102214813232421875 * x
 }
 
 func unary(f func(float64) float64) func(onnxNode, []*array) []*array {
@@ -124,17 +137,69 @@ func runConv(n onnxNode, in []*array) []*array {
 	return []*array{out}
 }
 
+// runMatMul: of the last two axes; b has two, or the others are those of a.
 func runMatMul(n onnxNode, in []*array) []*array {
 	a, b := in[0], in[1]
-	if len(a.dims) != 2 || len(b.dims) != 2 || a.dims[1] != b.dims[0] {
+	outer, inner := len(a.dims)-2, len(b.dims)-2
+	if outer < 0 || inner < 0 || a.dims[outer+1] != b.dims[inner] || inner > 0 && !slices.Equal(a.dims[:outer], b.dims[:inner]) {
 		panic(fmt.Sprintf("MatMul %s: %v by %v", n.name, a.dims, b.dims))
 	}
-	out := newArray(a.dims[0], b.dims[1])
-	for i := range a.dims[0] {
-		for k, v := range a.data[i*a.dims[1]:][:a.dims[1]] {
-			for j, w := range b.data[k*b.dims[1]:][:b.dims[1]] {
-				out.data[i*b.dims[1]+j] += v * w
+	rows, depth, columns := a.dims[outer], a.dims[outer+1], b.dims[inner+1]
+	out := newArray(slices.Concat(a.dims[:outer+1], []int{columns})...)
+	for i := range len(out.data) / columns {
+		from := 0
+		if inner > 0 {
+			from = i / rows * depth
+		}
+		for k, v := range a.data[i*depth:][:depth] {
+			for j, w := range b.data[(from+k)*columns:][:columns] {
+				out.data[i*columns+j] += v * w
 			}
+		}
+	}
+	return []*array{out}
+}
+
+// runTranspose: axis perm[i] becomes axis i.
+func runTranspose(n onnxNode, in []*array) []*array {
+	x, perm := in[0], n.attributes["perm"]
+	dims := make([]int, len(x.dims))
+	for i, p := range perm {
+		dims[i] = x.dims[p]
+	}
+	out := newArray(dims...)
+	for i := range out.data {
+		place := make([]int, len(dims)) // in x
+		for k, rest := len(dims)-1, i; k >= 0; k-- {
+			place[perm[k]], rest = rest%dims[k], rest/dims[k]
+		}
+		at := 0
+		for k, p := range place {
+			at = at*x.dims[k] + p
+		}
+		out.data[i] = x.data[at]
+	}
+	return []*array{out}
+}
+
+// runLayerNormalization: over the last axis.
+func runLayerNormalization(n onnxNode, in []*array) []*array {
+	x, scale, bias := in[0], in[1], in[2]
+	size := x.dims[len(x.dims)-1]
+	if epsilon := n.floats["epsilon"]; n.attributes["axis"][0] != -1 || len(scale.data) != size || len(bias.data) != size || epsilon <= 0 {
+		panic(fmt.Sprintf("LayerNormalization %s: %v by %v and %v, epsilon %v", n.name, x.dims, scale.dims, bias.dims, epsilon))
+	}
+	out := newArray(x.dims...)
+	for lo := 0; lo < len(x.data); lo += size {
+		mean, variance := 0.0, 0.0
+		for _, v := range x.data[lo : lo+size] {
+			mean += v / float64(size)
+		}
+		for _, v := range x.data[lo : lo+size] {
+			variance += (v - mean) * (v - mean) / float64(size)
+		}
+		for i, v := range x.data[lo : lo+size] {
+			out.data[lo+i] = (v-mean)/math.Sqrt(variance+n.floats["epsilon"])*scale.data[i] + bias.data[i]
 		}
 	}
 	return []*array{out}
@@ -197,15 +262,18 @@ func runSplit(n onnxNode, in []*array) []*array {
 	return out
 }
 
-// runGather: columns of a matrix.
+// runGather: places along axis 1.
 func runGather(n onnxNode, in []*array) []*array {
-	if n.attributes["axis"][0] != 1 || len(in[0].dims) != 2 {
+	x, table := in[0], in[1].data
+	if n.attributes["axis"][0] != 1 {
 		panic("Gather along another axis")
 	}
-	out := newArray(in[0].dims[0], len(in[1].data))
-	for b := range out.dims[0] {
-		for i, at := range in[1].data {
-			out.data[b*out.dims[1]+i] = in[0].data[b*in[0].dims[1]+int(at)]
+	dims := slices.Clone(x.dims)
+	dims[1] = len(table)
+	out, inner := newArray(dims...), len(x.data)/x.dims[0]/x.dims[1]
+	for b := range dims[0] {
+		for i, at := range table {
+			copy(out.data[(b*len(table)+i)*inner:][:inner], x.data[(b*x.dims[1]+int(at))*inner:])
 		}
 	}
 	return []*array{out}

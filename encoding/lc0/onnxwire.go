@@ -2,6 +2,7 @@ package lc0
 
 import (
 	"encoding/binary"
+	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -32,6 +33,12 @@ func intAttribute(name string, v int64) message { return attribute(name, 3, 2, v
 
 // intsAttribute returns an AttributeProto of type INTS.
 func intsAttribute(name string, list ...int64) message { return attribute(name, 8, 7, list...) }
+
+// floatAttribute returns an AttributeProto of type FLOAT.
+func floatAttribute(name string, v float32) message {
+	m := attribute(name, 0, 1)
+	return protowire.AppendFixed32(protowire.AppendTag(m, 2, protowire.Fixed32Type), math.Float32bits(v))
+}
 
 func attribute(name string, field protowire.Number, kind int64, values ...int64) message {
 	var m message
