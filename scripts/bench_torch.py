@@ -2,7 +2,9 @@
 
 On the CPU (scripts/bench_peers.sh) it reads requests from standard input, one a line:
 
-    infer|train NET BATCH fp32|bf16 SECONDS      (NET = filters x blocks, such as 64x6)
+    infer|train NET BATCH fp32|bf16 SECONDS
+
+(NET = filters x blocks, such as 64x6, or an attention net such as 256x10x8h-smolgen)
 
 and answers each with one JSON line: {"boards_per_s": ...}, the best of many short
 runs within SECONDS, as `chessbrain bench` reports it. Models are kept between
@@ -99,6 +101,8 @@ class Net(nn.Module):
         self.policy2 = nn.Conv2d(filters, POLICY_PLANES, 3, padding=1)
         self.value, self.moves_left = ScalarHead(filters, 32, 3), ScalarHead(filters, 8, 1)
         self.register_buffer("index", torch.randperm(POLICY_PLANES * 64)[:MOVES])
+        self.outputs = (self.policy2, self.value.fc2, self.moves_left.fc2)
+        self.gates = [block.fc2 for block in self.tower]
 
     def forward(self, x):
         x = self.tower(functional.relu(self.input(x)))
@@ -106,11 +110,92 @@ class Net(nn.Module):
         return policy, self.value(x), functional.relu(self.moves_left(x))
 
 
-def fresh(filters, blocks):
+class Smolgen(nn.Module):
+    """What an encoder adds to the products of queries and keys; `shared` is of all encoders."""
+
+    def __init__(self, width, heads, shared):
+        super().__init__()
+        self.heads, self.shared = heads, [shared]  # no parameter of this module
+        self.compress = nn.Linear(width, 32, bias=False)
+        self.fc1, self.ln1 = nn.Linear(64 * 32, 256), nn.LayerNorm(256, eps=1e-3)
+        self.fc2, self.ln2 = nn.Linear(256, heads * 256), nn.LayerNorm(heads * 256, eps=1e-3)
+
+    def forward(self, x):
+        y = self.ln1(functional.silu(self.fc1(self.compress(x).flatten(1))))
+        y = self.ln2(functional.silu(self.fc2(y))).view(x.shape[0], self.heads, 256)
+        return self.shared[0](y).view(x.shape[0], self.heads, 64, 64)
+
+
+class Encoder(nn.Module):
+    """Attention between squares and two layers on each, norms behind the sums."""
+
+    def __init__(self, width, encoders, heads, shared):
+        super().__init__()
+        self.heads, self.scale, self.depth_scale = heads, (2 * encoders) ** -0.25, (width // heads) ** -0.5
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.ffn1, self.ffn2 = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
+        self.ln1, self.ln2 = nn.LayerNorm(width, eps=1e-6), nn.LayerNorm(width, eps=1e-6)
+        self.smolgen = Smolgen(width, heads, shared) if shared is not None else None
+
+    def forward(self, x):
+        n, _, width = x.shape
+        q, k, v = (t.view(n, 64, self.heads, -1).transpose(1, 2) for t in self.qkv(x).chunk(3, 2))
+        logits = q @ k.transpose(2, 3) * self.depth_scale
+        if self.smolgen is not None:
+            logits = logits + self.smolgen(x)
+        y = (logits.softmax(3) @ v).transpose(1, 2).reshape(n, 64, width)
+        x = self.ln1(self.scale * self.out(y) + x)
+        return self.ln2(self.scale * self.ffn2(functional.relu(self.ffn1(x))) + x)
+
+
+def mish_of(x):
+    """Mish, whose own operator has no bf16 on CPUs in PyTorch 1.13."""
+    return x * torch.tanh(functional.softplus(x))
+
+
+class AttentionNet(nn.Module):
+    """The attention nets of chessbrain's names, with the attention policy."""
+
+    def __init__(self, width, encoders, heads, smolgen, mish):
+        super().__init__()
+        self.act = mish_of if mish else functional.relu
+        self.scale = width**-0.5
+        self.embedding = nn.Linear(PLANES + 64, width)
+        self.mul, self.add = nn.Parameter(torch.ones(64, width)), nn.Parameter(torch.zeros(64, width))
+        self.shared = nn.Linear(256, 64 * 64, bias=False) if smolgen else None
+        self.body = nn.Sequential(*[Encoder(width, encoders, heads, self.shared) for _ in range(encoders)])
+        self.policy, self.q, self.k = nn.Linear(width, width), nn.Linear(width, width), nn.Linear(width, width)
+        self.promotion = nn.Linear(width, 3, bias=False)
+        self.value, self.moves_left = ScalarHead(width, 32, 3), ScalarHead(width, 8, 1)
+        self.register_buffer("map", torch.randint(-1, 2, (64, 64)).float())
+        self.register_buffer("index", torch.randperm(64 * 64 + 24)[:MOVES])
+        self.outputs, self.gates = (self.q, self.value.fc2, self.moves_left.fc2), []
+
+    def forward(self, x):
+        n = x.shape[0]
+        x = torch.cat((x.flatten(2).transpose(1, 2), self.map.to(x.dtype).expand(n, 64, 64)), 2)
+        x = self.body(self.act(self.embedding(x)) * self.mul + self.add)
+        p = self.act(self.policy(x))
+        k = self.k(p)
+        scores = self.q(p) @ k.transpose(1, 2) * self.scale
+        policy = torch.cat((scores.flatten(1), self.promotion(k[:, 56:]).flatten(1)), 1)[:, self.index]
+        board = x.transpose(1, 2).reshape(n, -1, 8, 8)
+        return policy, self.value(board), functional.relu(self.moves_left(board))
+
+
+def build(net):
+    """Returns the module of a net's name."""
+    size, *options = net.split("-")
+    numbers = [int(n) for n in size.rstrip("h").split("x")]
+    if len(numbers) == 2:
+        return Net(*numbers)
+    return AttentionNet(*numbers, "smolgen" in options, "mish" in options)
+
+
+def fresh(net):
     """Returns a net with the initial weights of nn.Init (nn/init.go), channels last."""
-    model = Net(filters, blocks)
-    outputs = {model.policy2, model.value.fc2, model.moves_left.fc2}
-    gates = {block.fc2 for block in model.tower}
+    model = build(net)
+    outputs, gates = set(model.outputs), set(model.gates)
     for layer in model.modules():
         if isinstance(layer, (nn.Conv2d, nn.Linear)):
             variance = (1 if layer in gates else 2) / layer.weight[0].numel()
@@ -121,9 +206,9 @@ def fresh(filters, blocks):
     return model.to(memory_format=torch.channels_last)
 
 
-def flops(filters, blocks):
+def flops(net):
     """Nominal operations of one board's forward pass, counted as nn.Arch.FLOPs does."""
-    weights = (p for p in Net(filters, blocks).parameters() if p.dim() > 1)
+    weights = (p for p in build(net).parameters() if p.dim() > 1)
     return sum(2 * p.numel() * (64 if p.dim() == 4 else 1) for p in weights)
 
 
@@ -132,9 +217,9 @@ def planes(batch):
     return (torch.rand(batch, PLANES, 8, 8) < 0.1).float().contiguous(memory_format=torch.channels_last)
 
 
-def inference(filters, blocks, batch, bf16):
+def inference(net, batch, bf16):
     """Returns a function that evaluates one batch on the CPU."""
-    model = fresh(filters, blocks).eval()
+    model = fresh(net).eval()
     x = planes(batch)
     if bf16:
         model, x = model.bfloat16(), x.bfloat16()  # autocast would convert the weights every time
@@ -154,9 +239,9 @@ def inference(filters, blocks, batch, bf16):
     return min((runner(g) for g in graphs), key=lambda run: best_time(run, 0.3))
 
 
-def cuda_inference(filters, blocks, batch, mode, device):
+def cuda_inference(net, batch, mode, device):
     """Returns a function that evaluates one batch on a GPU in fp16."""
-    model = fresh(filters, blocks).eval()
+    model = fresh(net).eval()
     for conv in [m for m in model.modules() if isinstance(m, Conv)]:
         conv[0], conv[1] = fuse_conv_bn_eval(conv[0], conv[1]), nn.Identity()
     model = model.half().to(device, memory_format=torch.channels_last)
@@ -195,10 +280,10 @@ def optimizer_of(model, on_gpu):
         return torch.optim.SGD(groups, **settings)
 
 
-def training(filters, blocks, batch, bf16, mode="eager", device="cpu"):
+def training(net, batch, bf16, mode="eager", device="cpu"):
     """Returns a function that does one step."""
     on_gpu = device != "cpu"
-    model = fresh(filters, blocks).train().to(device)
+    model = fresh(net).train().to(device)
     optimizer = optimizer_of(model, on_gpu)
     x = planes(batch)
     if on_gpu and bf16:
@@ -220,9 +305,9 @@ def training(filters, blocks, batch, bf16, mode="eager", device="cpu"):
     return run
 
 
-def cuda_training(filters, blocks, batch, mode, device):
+def cuda_training(net, batch, mode, device):
     """Returns a function that does one step on a GPU in autocast bf16."""
-    return training(filters, blocks, batch, True, mode, device)
+    return training(net, batch, True, mode, device)
 
 
 def compiled(f, mode):
@@ -273,7 +358,6 @@ def cuda_row(kind, net, batch, mode, device, seconds):
     """Measures one row of the table. A step counts as three forward passes."""
     from torch import _dynamo  # PyTorch 2 only, which the CPU's side does not need
 
-    filters, blocks = (int(n) for n in net.split("x"))
     row = {"kind": kind, "net": net, "batch": batch, "mode": mode, "precision": "fp16" if kind == "infer" else "bf16"}
     make, passes = (cuda_inference, 1) if kind == "infer" else (cuda_training, 3)
     _dynamo.reset()
@@ -281,12 +365,12 @@ def cuda_row(kind, net, batch, mode, device, seconds):
     torch.cuda.empty_cache()
     before = torch.cuda.memory_allocated(), torch.cuda.memory_reserved()  # what PyTorch keeps of earlier rows
     try:
-        best, tensors, held = cuda_figures(make(filters, blocks, batch, mode, device), seconds)
+        best, tensors, held = cuda_figures(make(net, batch, mode, device), seconds)
     except Exception as e:  # out of memory, or no compiler for torch.compile: the other rows still count
         row["error"] = f"{type(e).__name__}: {(str(e).strip() or '?').splitlines()[0]}"
         return row
     row["boards_per_s"] = batch / best
-    row["tflops"] = passes * flops(filters, blocks) * batch / best / 1e12
+    row["tflops"] = passes * flops(net) * batch / best / 1e12
     row["peak_mib"], row["peak_held_mib"] = ((after - b) / 2**20 for after, b in zip((tensors, held), before))
     return row
 
@@ -331,8 +415,7 @@ def answer_requests(threads):
         kind, net, batch, precision, seconds = line.split()
         key = (kind, net, batch, precision)
         if key not in models:
-            filters, blocks = (int(n) for n in net.split("x"))
-            models[key] = makers[kind](filters, blocks, int(batch), precision == "bf16")
+            models[key] = makers[kind](net, int(batch), precision == "bf16")
         print(json.dumps({"boards_per_s": int(batch) / best_time(models[key], float(seconds))}), flush=True)
 
 
