@@ -63,14 +63,16 @@ type gradArgs struct {
 
 // normArgs are the arguments of assembly kernels; strides are in bytes.
 type normArgs struct {
-	y           *float32 // output rows
-	x, skip     *float32 // input rows
-	gamma, beta *float32 // per channel
-	rows        uintptr  // number of rows, > 0
-	panels      uintptr  // panels of 16 floats of a row, > 0
-	alpha, eps  uint64   // float32 bits
-	inverse     uint64   // float32 bits of 1/channels
-	one         uint64   // float32 bits of 1
+	y             *float32 // output rows
+	x, skip       *float32 // input rows
+	u             *float32 // rows of the result's gradient
+	gamma, beta   *float32 // per channel
+	dgamma, dbeta *float32 // per channel, added to
+	rows          uintptr  // number of rows, > 0
+	panels        uintptr  // panels of 16 floats of a row, > 0
+	alpha, eps    uint64   // float32 bits
+	inverse       uint64   // float32 bits of 1/channels
+	one           uint64   // float32 bits of 1
 }
 
 // optArgs are the arguments of assembly kernels; strides are in bytes.

@@ -27,8 +27,8 @@ type assembly struct {
 	flat         [numFlatOps]asm
 	sgd, adamw   asm
 	softmax      asm
-	softmaxRows  asm
-	layerNorm    [2]asm // [with a skip]
+	softmaxRows  [2]asm    // [backward]
+	layerNorm    [2][2]asm // [backward][with a skip]
 	sumSquares   asm
 	expand       asm
 	transpose    asm

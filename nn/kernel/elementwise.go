@@ -71,6 +71,7 @@ const (
 	mathMish                          // y = mish(a)
 	mathMishBackward                  // y = a*mish'(b)
 	mathSwish                         // y = swish(a)
+	mathSwishBackward                 // y = a*swish'(b)
 	mathSigmoid                       // y = sigmoid(a)
 	mathSigmoidBackward               // y = a*b*(1-b)
 	mathTanh                          // y = tanh(a)

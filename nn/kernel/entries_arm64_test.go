@@ -25,6 +25,8 @@ var entries = []struct {
 	{"sumProductMask16NEON", "sumArgs", sumProductMask16NEON},
 	{"layerNormNEON", "normArgs", layerNormNEON},
 	{"layerNormSkipNEON", "normArgs", layerNormSkipNEON},
+	{"layerNormBackwardNEON", "normArgs", layerNormBackwardNEON},
+	{"layerNormBackwardSkipNEON", "normArgs", layerNormBackwardSkipNEON},
 	{"flatReLUNEON", "flatArgs", flatReLUNEON},
 	{"flatReLUBackwardNEON", "flatArgs", flatReLUBackwardNEON},
 	{"flatAddNEON", "flatArgs", flatAddNEON},

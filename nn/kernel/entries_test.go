@@ -41,7 +41,8 @@ func smallArgs(t *testing.T, kind string) *byte {
 	case "flatArgs":
 		return bytesOf(&flatArgs{y: mem(0), a: mem(tiny), b: mem(1.1), n: 3, alpha: bits32(1.3)})
 	case "normArgs":
-		return bytesOf(&normArgs{y: mem(0), x: mem(tiny), skip: mem(tiny), gamma: mem(1.1), beta: mem(1.1), rows: 3, panels: 2,
+		return bytesOf(&normArgs{y: mem(0), x: mem(tiny), skip: mem(tiny), u: mem(tiny), gamma: mem(1.1), beta: mem(1.1),
+			dgamma: mem(tiny), dbeta: mem(tiny), rows: 3, panels: 2,
 			alpha: bits32(1.3), eps: bits32(1), inverse: bits32(1.0 / 32), one: bits32(1)})
 	case "squaresArgs":
 		return bytesOf(&squaresArgs{x: mem(tiny), sums: &make([]float64, 32)[0], n: 2})

@@ -179,6 +179,11 @@ func mishBackwardAVX512(args *byte)
 //go:noescape
 func swishAVX512(args *byte)
 
+// swishBackwardAVX512 sets y = a*swish'(b). args is a *flatArgs.
+//
+//go:noescape
+func swishBackwardAVX512(args *byte)
+
 // sigmoidAVX512 sets y = 1/(1+exp(-a)). args is a *flatArgs.
 //
 //go:noescape
@@ -209,6 +214,11 @@ func softmaxAVX512(args *byte)
 //go:noescape
 func softmaxRowsAVX512(args *byte)
 
+// softmaxRowsBackwardAVX512 sets rows of y to x*(u - sum(u*x)). args is a *normArgs.
+//
+//go:noescape
+func softmaxRowsBackwardAVX512(args *byte)
+
 // sumSquaresAVX512 adds squares to 32 sums. args is a *squaresArgs.
 //
 //go:noescape
@@ -223,6 +233,16 @@ func layerNormAVX512(args *byte)
 //
 //go:noescape
 func layerNormSkipAVX512(args *byte)
+
+// layerNormBackwardAVX512 sets y to the gradient of alpha*x. args is a *normArgs.
+//
+//go:noescape
+func layerNormBackwardAVX512(args *byte)
+
+// layerNormBackwardSkipAVX512 sets y to the gradient of alpha*x + skip. args is a *normArgs.
+//
+//go:noescape
+func layerNormBackwardSkipAVX512(args *byte)
 
 // expandAVX512 writes the input planes of a board, [64][112]. args is a *expandArgs.
 //
@@ -479,6 +499,11 @@ func mishBackwardAVX2(args *byte)
 //go:noescape
 func swishAVX2(args *byte)
 
+// swishBackwardAVX2 sets y = a*swish'(b). args is a *flatArgs.
+//
+//go:noescape
+func swishBackwardAVX2(args *byte)
+
 // sigmoidAVX2 sets y = 1/(1+exp(-a)). args is a *flatArgs.
 //
 //go:noescape
@@ -509,6 +534,11 @@ func softmaxAVX2(args *byte)
 //go:noescape
 func softmaxRowsAVX2(args *byte)
 
+// softmaxRowsBackwardAVX2 sets rows of y to x*(u - sum(u*x)). args is a *normArgs.
+//
+//go:noescape
+func softmaxRowsBackwardAVX2(args *byte)
+
 // sumSquaresAVX2 adds squares to 32 sums. args is a *squaresArgs.
 //
 //go:noescape
@@ -523,6 +553,16 @@ func layerNormAVX2(args *byte)
 //
 //go:noescape
 func layerNormSkipAVX2(args *byte)
+
+// layerNormBackwardAVX2 sets y to the gradient of alpha*x. args is a *normArgs.
+//
+//go:noescape
+func layerNormBackwardAVX2(args *byte)
+
+// layerNormBackwardSkipAVX2 sets y to the gradient of alpha*x + skip. args is a *normArgs.
+//
+//go:noescape
+func layerNormBackwardSkipAVX2(args *byte)
 
 // expandAVX2 writes the input planes of a board, [64][112]. args is a *expandArgs.
 //

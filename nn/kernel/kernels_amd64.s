@@ -3690,6 +3690,68 @@ panel:
 	VZEROUPPER
 	RET
 
+// func swishBackwardAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·swishBackwardAVX512(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	VBROADCASTSS mathConstants<>+0(SB), Z0
+	VBROADCASTSS mathConstants<>+32(SB), Z1
+	VBROADCASTSS mathConstants<>+64(SB), Z2
+	VBROADCASTSS mathConstants<>+96(SB), Z3
+	VBROADCASTSS mathConstants<>+128(SB), Z4
+	VBROADCASTSS mathConstants<>+160(SB), Z5
+	VBROADCASTSS mathConstants<>+192(SB), Z6
+	VBROADCASTSS mathConstants<>+224(SB), Z7
+	VBROADCASTSS mathConstants<>+576(SB), Z8
+	VBROADCASTSS mathConstants<>+448(SB), Z9
+	VBROADCASTSS mathConstants<>+512(SB), Z10
+	VBROADCASTSS mathConstants<>+544(SB), Z11
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         24(AX), AX
+
+panel:
+	VMOVUPS      (BX), Z12
+	VMAXPS       Z12, Z9, Z12
+	VMINPS       Z12, Z10, Z12
+	VMOVUPS      Z12, Z13
+	VMULPS       Z0, Z12, Z14
+	VRNDSCALEPS  $0x08, Z14, Z14
+	VFNMADD231PS Z1, Z14, Z12
+	VFNMADD231PS Z2, Z14, Z12
+	VMOVUPS      Z7, Z15
+	VFMADD213PS  Z6, Z12, Z15
+	VFMADD213PS  Z5, Z12, Z15
+	VFMADD213PS  Z4, Z12, Z15
+	VFMADD213PS  Z3, Z12, Z15
+	VMULPS       Z12, Z12, Z16
+	VFMADD213PS  Z12, Z16, Z15
+	VADDPS       Z8, Z15, Z15
+	VSCALEFPS    Z14, Z15, Z15
+	VMOVUPS      Z8, Z12
+	VADDPS       Z8, Z15, Z14
+	VDIVPS       Z14, Z12, Z12
+	VFMADD213PS  Z8, Z12, Z13
+	VMULPS       Z12, Z15, Z15
+	VMULPS       Z13, Z15, Z15
+	VFMADD231PS  (BX), Z11, Z15
+	VMULPS       (DX), Z15, Z15
+	VMOVUPS      Z15, (CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	DECQ         AX
+	JNZ          panel
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
 // func sigmoidAVX512(args *byte)
 // Requires: AVX, AVX512F, SSE
 TEXT ·sigmoidAVX512(SB), NOSPLIT, $16-8
@@ -4047,12 +4109,12 @@ TEXT ·softmaxRowsAVX512(SB), NOSPLIT, $16-8
 	VBROADCASTSS mathConstants<>+448(SB), Z9
 	VBROADCASTSS mathConstants<>+544(SB), Z10
 	MOVQ         (AX), CX
-	MOVQ         40(AX), DX
+	MOVQ         64(AX), DX
 
 row:
 	VMOVUPS (CX), Z11
 	MOVQ    CX, BX
-	MOVQ    48(AX), SI
+	MOVQ    72(AX), SI
 
 max:
 	VMAXPS     (BX), Z11, Z11
@@ -4069,7 +4131,7 @@ max:
 	VMAXPS     Z13, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	MOVQ       CX, BX
-	MOVQ       48(AX), SI
+	MOVQ       72(AX), SI
 
 exp:
 	VMOVUPS      (BX), Z13
@@ -4105,7 +4167,7 @@ exp:
 	VMOVUPS      Z8, Z11
 	VDIVPS       Z12, Z11, Z11
 	MOVQ         CX, BX
-	MOVQ         48(AX), SI
+	MOVQ         72(AX), SI
 
 scale:
 	VMULPS  (BX), Z11, Z13
@@ -4115,6 +4177,113 @@ scale:
 	JNZ     scale
 	MOVQ    BX, CX
 	DECQ    DX
+	JNZ     row
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func softmaxRowsBackwardAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·softmaxRowsBackwardAVX512(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    64(AX), CX
+	MOVQ    (AX), BX
+	MOVQ    24(AX), SI
+	MOVQ    8(AX), DI
+
+row:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	XORQ   DX, DX
+	MOVQ   72(AX), R8
+
+sumgroup:
+	CMPQ        R8, $0x04
+	JLT         sumgroupdone
+	VMOVUPS     (SI)(DX*1), Z4
+	VFMADD231PS (DI)(DX*1), Z4, Z0
+	VMOVUPS     64(SI)(DX*1), Z4
+	VFMADD231PS 64(DI)(DX*1), Z4, Z1
+	VMOVUPS     128(SI)(DX*1), Z4
+	VFMADD231PS 128(DI)(DX*1), Z4, Z2
+	VMOVUPS     192(SI)(DX*1), Z4
+	VFMADD231PS 192(DI)(DX*1), Z4, Z3
+	ADDQ        $0x00000100, DX
+	SUBQ        $0x04, R8
+	JMP         sumgroup
+
+sumgroupdone:
+sumpanel:
+	CMPQ        R8, $0x01
+	JLT         sumpaneldone
+	VMOVUPS     (SI)(DX*1), Z4
+	VFMADD231PS (DI)(DX*1), Z4, Z0
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x01, R8
+	JMP         sumpanel
+
+sumpaneldone:
+	VADDPS     Z2, Z0, Z0
+	VADDPS     Z3, Z1, Z1
+	VADDPS     Z1, Z0, Z0
+	VSHUFF32X4 $0x4e, Z0, Z0, Z4
+	VADDPS     Z4, Z0, Z0
+	VSHUFF32X4 $0xb1, Z0, Z0, Z4
+	VADDPS     Z4, Z0, Z0
+	VPERMILPS  $0x4e, Z0, Z4
+	VADDPS     Z4, Z0, Z0
+	VPERMILPS  $0xb1, Z0, Z4
+	VADDPS     Z4, Z0, Z0
+	XORQ       DX, DX
+	MOVQ       72(AX), R8
+
+resultgroup:
+	CMPQ    R8, $0x04
+	JLT     resultgroupdone
+	VMOVUPS (SI)(DX*1), Z4
+	VSUBPS  Z0, Z4, Z4
+	VMULPS  (DI)(DX*1), Z4, Z4
+	VMOVUPS Z4, (BX)(DX*1)
+	VMOVUPS 64(SI)(DX*1), Z4
+	VSUBPS  Z0, Z4, Z4
+	VMULPS  64(DI)(DX*1), Z4, Z4
+	VMOVUPS Z4, 64(BX)(DX*1)
+	VMOVUPS 128(SI)(DX*1), Z4
+	VSUBPS  Z0, Z4, Z4
+	VMULPS  128(DI)(DX*1), Z4, Z4
+	VMOVUPS Z4, 128(BX)(DX*1)
+	VMOVUPS 192(SI)(DX*1), Z4
+	VSUBPS  Z0, Z4, Z4
+	VMULPS  192(DI)(DX*1), Z4, Z4
+	VMOVUPS Z4, 192(BX)(DX*1)
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x04, R8
+	JMP     resultgroup
+
+resultgroupdone:
+resultpanel:
+	CMPQ    R8, $0x01
+	JLT     resultpaneldone
+	VMOVUPS (SI)(DX*1), Z4
+	VSUBPS  Z0, Z4, Z4
+	VMULPS  (DI)(DX*1), Z4, Z4
+	VMOVUPS Z4, (BX)(DX*1)
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x01, R8
+	JMP     resultpanel
+
+resultpaneldone:
+	ADDQ    DX, BX
+	ADDQ    DX, SI
+	ADDQ    DX, DI
+	DECQ    CX
 	JNZ     row
 	LDMXCSR (SP)
 	VZEROUPPER
@@ -4168,11 +4337,11 @@ TEXT ·layerNormAVX512(SB), NOSPLIT, $16-8
 	LDMXCSR      8(SP)
 	MOVQ         8(AX), CX
 	MOVQ         (AX), DX
-	MOVQ         40(AX), BX
-	VBROADCASTSS 56(AX), Z0
-	VBROADCASTSS 64(AX), Z1
-	VBROADCASTSS 72(AX), Z2
-	VBROADCASTSS 80(AX), Z3
+	MOVQ         64(AX), BX
+	VBROADCASTSS 80(AX), Z0
+	VBROADCASTSS 88(AX), Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 104(AX), Z3
 
 row:
 	VPXORD Z4, Z4, Z4
@@ -4180,7 +4349,7 @@ row:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 	MOVQ   DX, SI
-	MOVQ   48(AX), DI
+	MOVQ   72(AX), DI
 
 sumgroup:
 	CMPQ    DI, $0x04
@@ -4232,7 +4401,7 @@ sumpaneldone:
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
 	MOVQ       DX, SI
-	MOVQ       48(AX), DI
+	MOVQ       72(AX), DI
 
 squaresgroup:
 	CMPQ        DI, $0x04
@@ -4280,10 +4449,10 @@ squarespaneldone:
 	VADDPS     Z1, Z9, Z9
 	VSQRTPS    Z9, Z9
 	VDIVPS     Z9, Z3, Z9
-	MOVQ       24(AX), DI
-	MOVQ       32(AX), R8
+	MOVQ       32(AX), DI
+	MOVQ       40(AX), R8
 	MOVQ       DX, SI
-	MOVQ       48(AX), DX
+	MOVQ       72(AX), DX
 
 resultgroup:
 	CMPQ        DX, $0x04
@@ -4354,11 +4523,11 @@ TEXT ·layerNormSkipAVX512(SB), NOSPLIT, $16-8
 	MOVQ         8(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         (AX), BX
-	MOVQ         40(AX), SI
-	VBROADCASTSS 56(AX), Z0
-	VBROADCASTSS 64(AX), Z1
-	VBROADCASTSS 72(AX), Z2
-	VBROADCASTSS 80(AX), Z3
+	MOVQ         64(AX), SI
+	VBROADCASTSS 80(AX), Z0
+	VBROADCASTSS 88(AX), Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 104(AX), Z3
 
 row:
 	VPXORD Z4, Z4, Z4
@@ -4366,7 +4535,7 @@ row:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 	MOVQ   BX, DI
-	MOVQ   48(AX), R8
+	MOVQ   72(AX), R8
 
 sumgroup:
 	CMPQ        R8, $0x04
@@ -4425,7 +4594,7 @@ sumpaneldone:
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
 	MOVQ       BX, DI
-	MOVQ       48(AX), R8
+	MOVQ       72(AX), R8
 
 squaresgroup:
 	CMPQ        R8, $0x04
@@ -4473,10 +4642,10 @@ squarespaneldone:
 	VADDPS     Z1, Z9, Z9
 	VSQRTPS    Z9, Z9
 	VDIVPS     Z9, Z3, Z9
-	MOVQ       24(AX), R8
-	MOVQ       32(AX), R9
+	MOVQ       32(AX), R8
+	MOVQ       40(AX), R9
 	MOVQ       BX, DI
-	MOVQ       48(AX), BX
+	MOVQ       72(AX), BX
 
 resultgroup:
 	CMPQ        BX, $0x04
@@ -4530,6 +4699,620 @@ resultpanel:
 resultpaneldone:
 	MOVQ    DI, BX
 	DECQ    SI
+	JNZ     row
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func layerNormBackwardAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·layerNormBackwardAVX512(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	MOVQ         64(AX), CX
+	MOVQ         (AX), BX
+	MOVQ         24(AX), SI
+	MOVQ         8(AX), DI
+	MOVQ         32(AX), R8
+	MOVQ         48(AX), R9
+	MOVQ         56(AX), R10
+	VBROADCASTSS 80(AX), Z0
+	VBROADCASTSS 96(AX), Z1
+
+row:
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	XORQ   DX, DX
+	MOVQ   72(AX), R11
+
+sumgroup:
+	CMPQ   R11, $0x04
+	JLT    sumgroupdone
+	VMULPS (DI)(DX*1), Z0, Z6
+	VADDPS Z6, Z2, Z2
+	VMULPS 64(DI)(DX*1), Z0, Z6
+	VADDPS Z6, Z3, Z3
+	VMULPS 128(DI)(DX*1), Z0, Z6
+	VADDPS Z6, Z4, Z4
+	VMULPS 192(DI)(DX*1), Z0, Z6
+	VADDPS Z6, Z5, Z5
+	ADDQ   $0x00000100, DX
+	SUBQ   $0x04, R11
+	JMP    sumgroup
+
+sumgroupdone:
+sumpanel:
+	CMPQ   R11, $0x01
+	JLT    sumpaneldone
+	VMULPS (DI)(DX*1), Z0, Z6
+	VADDPS Z6, Z2, Z2
+	ADDQ   $0x00000040, DX
+	SUBQ   $0x01, R11
+	JMP    sumpanel
+
+sumpaneldone:
+	VADDPS     Z4, Z2, Z2
+	VADDPS     Z5, Z3, Z3
+	VADDPS     Z3, Z2, Z2
+	VSHUFF32X4 $0x4e, Z2, Z2, Z6
+	VADDPS     Z6, Z2, Z2
+	VSHUFF32X4 $0xb1, Z2, Z2, Z6
+	VADDPS     Z6, Z2, Z2
+	VPERMILPS  $0x4e, Z2, Z6
+	VADDPS     Z6, Z2, Z2
+	VPERMILPS  $0xb1, Z2, Z6
+	VADDPS     Z6, Z2, Z2
+	VMULPS     Z1, Z2, Z6
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	XORQ       DX, DX
+	MOVQ       72(AX), R11
+
+squaresgroup:
+	CMPQ        R11, $0x04
+	JLT         squaresgroupdone
+	VMULPS      (DI)(DX*1), Z0, Z7
+	VSUBPS      Z6, Z7, Z7
+	VFMADD231PS Z7, Z7, Z2
+	VMULPS      64(DI)(DX*1), Z0, Z7
+	VSUBPS      Z6, Z7, Z7
+	VFMADD231PS Z7, Z7, Z3
+	VMULPS      128(DI)(DX*1), Z0, Z7
+	VSUBPS      Z6, Z7, Z7
+	VFMADD231PS Z7, Z7, Z4
+	VMULPS      192(DI)(DX*1), Z0, Z7
+	VSUBPS      Z6, Z7, Z7
+	VFMADD231PS Z7, Z7, Z5
+	ADDQ        $0x00000100, DX
+	SUBQ        $0x04, R11
+	JMP         squaresgroup
+
+squaresgroupdone:
+squarespanel:
+	CMPQ        R11, $0x01
+	JLT         squarespaneldone
+	VMULPS      (DI)(DX*1), Z0, Z7
+	VSUBPS      Z6, Z7, Z7
+	VFMADD231PS Z7, Z7, Z2
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x01, R11
+	JMP         squarespanel
+
+squarespaneldone:
+	VADDPS       Z4, Z2, Z2
+	VADDPS       Z5, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VSHUFF32X4   $0x4e, Z2, Z2, Z7
+	VADDPS       Z7, Z2, Z2
+	VSHUFF32X4   $0xb1, Z2, Z2, Z7
+	VADDPS       Z7, Z2, Z2
+	VPERMILPS    $0x4e, Z2, Z7
+	VADDPS       Z7, Z2, Z2
+	VPERMILPS    $0xb1, Z2, Z7
+	VADDPS       Z7, Z2, Z2
+	VMULPS       Z1, Z2, Z7
+	VBROADCASTSS 88(AX), Z8
+	VBROADCASTSS 104(AX), Z9
+	VADDPS       Z8, Z7, Z7
+	VSQRTPS      Z7, Z7
+	VDIVPS       Z7, Z9, Z7
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	XORQ         DX, DX
+	MOVQ         72(AX), R11
+
+gradientsgroup:
+	CMPQ        R11, $0x04
+	JLT         gradientsgroupdone
+	VMULPS      (DI)(DX*1), Z0, Z8
+	VSUBPS      Z6, Z8, Z8
+	VMULPS      Z7, Z8, Z8
+	VMOVUPS     (SI)(DX*1), Z9
+	VMOVUPS     (R9)(DX*1), Z10
+	VFMADD231PS Z8, Z9, Z10
+	VMOVUPS     Z10, (R9)(DX*1)
+	VADDPS      (R10)(DX*1), Z9, Z10
+	VMOVUPS     Z10, (R10)(DX*1)
+	VMULPS      (R8)(DX*1), Z9, Z9
+	VADDPS      Z9, Z2, Z2
+	VFMADD231PS Z9, Z8, Z4
+	VMULPS      64(DI)(DX*1), Z0, Z8
+	VSUBPS      Z6, Z8, Z8
+	VMULPS      Z7, Z8, Z8
+	VMOVUPS     64(SI)(DX*1), Z9
+	VMOVUPS     64(R9)(DX*1), Z10
+	VFMADD231PS Z8, Z9, Z10
+	VMOVUPS     Z10, 64(R9)(DX*1)
+	VADDPS      64(R10)(DX*1), Z9, Z10
+	VMOVUPS     Z10, 64(R10)(DX*1)
+	VMULPS      64(R8)(DX*1), Z9, Z9
+	VADDPS      Z9, Z3, Z3
+	VFMADD231PS Z9, Z8, Z5
+	VMULPS      128(DI)(DX*1), Z0, Z8
+	VSUBPS      Z6, Z8, Z8
+	VMULPS      Z7, Z8, Z8
+	VMOVUPS     128(SI)(DX*1), Z9
+	VMOVUPS     128(R9)(DX*1), Z10
+	VFMADD231PS Z8, Z9, Z10
+	VMOVUPS     Z10, 128(R9)(DX*1)
+	VADDPS      128(R10)(DX*1), Z9, Z10
+	VMOVUPS     Z10, 128(R10)(DX*1)
+	VMULPS      128(R8)(DX*1), Z9, Z9
+	VADDPS      Z9, Z2, Z2
+	VFMADD231PS Z9, Z8, Z4
+	VMULPS      192(DI)(DX*1), Z0, Z8
+	VSUBPS      Z6, Z8, Z8
+	VMULPS      Z7, Z8, Z8
+	VMOVUPS     192(SI)(DX*1), Z9
+	VMOVUPS     192(R9)(DX*1), Z10
+	VFMADD231PS Z8, Z9, Z10
+	VMOVUPS     Z10, 192(R9)(DX*1)
+	VADDPS      192(R10)(DX*1), Z9, Z10
+	VMOVUPS     Z10, 192(R10)(DX*1)
+	VMULPS      192(R8)(DX*1), Z9, Z9
+	VADDPS      Z9, Z3, Z3
+	VFMADD231PS Z9, Z8, Z5
+	ADDQ        $0x00000100, DX
+	SUBQ        $0x04, R11
+	JMP         gradientsgroup
+
+gradientsgroupdone:
+gradientspanel:
+	CMPQ        R11, $0x01
+	JLT         gradientspaneldone
+	VMULPS      (DI)(DX*1), Z0, Z8
+	VSUBPS      Z6, Z8, Z8
+	VMULPS      Z7, Z8, Z8
+	VMOVUPS     (SI)(DX*1), Z9
+	VMOVUPS     (R9)(DX*1), Z10
+	VFMADD231PS Z8, Z9, Z10
+	VMOVUPS     Z10, (R9)(DX*1)
+	VADDPS      (R10)(DX*1), Z9, Z10
+	VMOVUPS     Z10, (R10)(DX*1)
+	VMULPS      (R8)(DX*1), Z9, Z9
+	VADDPS      Z9, Z2, Z2
+	VFMADD231PS Z9, Z8, Z4
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x01, R11
+	JMP         gradientspanel
+
+gradientspaneldone:
+	VADDPS     Z3, Z2, Z2
+	VSHUFF32X4 $0x4e, Z2, Z2, Z8
+	VADDPS     Z8, Z2, Z2
+	VSHUFF32X4 $0xb1, Z2, Z2, Z8
+	VADDPS     Z8, Z2, Z2
+	VPERMILPS  $0x4e, Z2, Z8
+	VADDPS     Z8, Z2, Z2
+	VPERMILPS  $0xb1, Z2, Z8
+	VADDPS     Z8, Z2, Z2
+	VMULPS     Z1, Z2, Z8
+	VADDPS     Z5, Z4, Z4
+	VSHUFF32X4 $0x4e, Z4, Z4, Z9
+	VADDPS     Z9, Z4, Z4
+	VSHUFF32X4 $0xb1, Z4, Z4, Z9
+	VADDPS     Z9, Z4, Z4
+	VPERMILPS  $0x4e, Z4, Z9
+	VADDPS     Z9, Z4, Z4
+	VPERMILPS  $0xb1, Z4, Z9
+	VADDPS     Z9, Z4, Z4
+	VMULPS     Z1, Z4, Z9
+	XORQ       DX, DX
+	MOVQ       72(AX), R11
+
+resultgroup:
+	CMPQ         R11, $0x04
+	JLT          resultgroupdone
+	VMULPS       (DI)(DX*1), Z0, Z10
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z7, Z10, Z10
+	VMOVUPS      (SI)(DX*1), Z11
+	VMULPS       (R8)(DX*1), Z11, Z11
+	VSUBPS       Z8, Z11, Z11
+	VFNMADD231PS Z9, Z10, Z11
+	VMULPS       Z7, Z11, Z11
+	VMOVUPS      Z11, (BX)(DX*1)
+	VMULPS       64(DI)(DX*1), Z0, Z10
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z7, Z10, Z10
+	VMOVUPS      64(SI)(DX*1), Z11
+	VMULPS       64(R8)(DX*1), Z11, Z11
+	VSUBPS       Z8, Z11, Z11
+	VFNMADD231PS Z9, Z10, Z11
+	VMULPS       Z7, Z11, Z11
+	VMOVUPS      Z11, 64(BX)(DX*1)
+	VMULPS       128(DI)(DX*1), Z0, Z10
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z7, Z10, Z10
+	VMOVUPS      128(SI)(DX*1), Z11
+	VMULPS       128(R8)(DX*1), Z11, Z11
+	VSUBPS       Z8, Z11, Z11
+	VFNMADD231PS Z9, Z10, Z11
+	VMULPS       Z7, Z11, Z11
+	VMOVUPS      Z11, 128(BX)(DX*1)
+	VMULPS       192(DI)(DX*1), Z0, Z10
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z7, Z10, Z10
+	VMOVUPS      192(SI)(DX*1), Z11
+	VMULPS       192(R8)(DX*1), Z11, Z11
+	VSUBPS       Z8, Z11, Z11
+	VFNMADD231PS Z9, Z10, Z11
+	VMULPS       Z7, Z11, Z11
+	VMOVUPS      Z11, 192(BX)(DX*1)
+	ADDQ         $0x00000100, DX
+	SUBQ         $0x04, R11
+	JMP          resultgroup
+
+resultgroupdone:
+resultpanel:
+	CMPQ         R11, $0x01
+	JLT          resultpaneldone
+	VMULPS       (DI)(DX*1), Z0, Z10
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z7, Z10, Z10
+	VMOVUPS      (SI)(DX*1), Z11
+	VMULPS       (R8)(DX*1), Z11, Z11
+	VSUBPS       Z8, Z11, Z11
+	VFNMADD231PS Z9, Z10, Z11
+	VMULPS       Z7, Z11, Z11
+	VMOVUPS      Z11, (BX)(DX*1)
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x01, R11
+	JMP          resultpanel
+
+resultpaneldone:
+	ADDQ    DX, BX
+	ADDQ    DX, SI
+	ADDQ    DX, DI
+	DECQ    CX
+	JNZ     row
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func layerNormBackwardSkipAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·layerNormBackwardSkipAVX512(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	MOVQ         64(AX), CX
+	MOVQ         (AX), BX
+	MOVQ         24(AX), SI
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         32(AX), R9
+	MOVQ         48(AX), R10
+	MOVQ         56(AX), R11
+	VBROADCASTSS 80(AX), Z0
+	VBROADCASTSS 96(AX), Z1
+
+row:
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	XORQ   DX, DX
+	MOVQ   72(AX), R12
+
+sumgroup:
+	CMPQ        R12, $0x04
+	JLT         sumgroupdone
+	VMOVUPS     (R8)(DX*1), Z6
+	VFMADD231PS (DI)(DX*1), Z0, Z6
+	VADDPS      Z6, Z2, Z2
+	VMOVUPS     64(R8)(DX*1), Z6
+	VFMADD231PS 64(DI)(DX*1), Z0, Z6
+	VADDPS      Z6, Z3, Z3
+	VMOVUPS     128(R8)(DX*1), Z6
+	VFMADD231PS 128(DI)(DX*1), Z0, Z6
+	VADDPS      Z6, Z4, Z4
+	VMOVUPS     192(R8)(DX*1), Z6
+	VFMADD231PS 192(DI)(DX*1), Z0, Z6
+	VADDPS      Z6, Z5, Z5
+	ADDQ        $0x00000100, DX
+	SUBQ        $0x04, R12
+	JMP         sumgroup
+
+sumgroupdone:
+sumpanel:
+	CMPQ        R12, $0x01
+	JLT         sumpaneldone
+	VMOVUPS     (R8)(DX*1), Z6
+	VFMADD231PS (DI)(DX*1), Z0, Z6
+	VADDPS      Z6, Z2, Z2
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x01, R12
+	JMP         sumpanel
+
+sumpaneldone:
+	VADDPS     Z4, Z2, Z2
+	VADDPS     Z5, Z3, Z3
+	VADDPS     Z3, Z2, Z2
+	VSHUFF32X4 $0x4e, Z2, Z2, Z6
+	VADDPS     Z6, Z2, Z2
+	VSHUFF32X4 $0xb1, Z2, Z2, Z6
+	VADDPS     Z6, Z2, Z2
+	VPERMILPS  $0x4e, Z2, Z6
+	VADDPS     Z6, Z2, Z2
+	VPERMILPS  $0xb1, Z2, Z6
+	VADDPS     Z6, Z2, Z2
+	VMULPS     Z1, Z2, Z6
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	XORQ       DX, DX
+	MOVQ       72(AX), R12
+
+squaresgroup:
+	CMPQ        R12, $0x04
+	JLT         squaresgroupdone
+	VMOVUPS     (R8)(DX*1), Z7
+	VFMADD231PS (DI)(DX*1), Z0, Z7
+	VSUBPS      Z6, Z7, Z7
+	VFMADD231PS Z7, Z7, Z2
+	VMOVUPS     64(R8)(DX*1), Z7
+	VFMADD231PS 64(DI)(DX*1), Z0, Z7
+	VSUBPS      Z6, Z7, Z7
+	VFMADD231PS Z7, Z7, Z3
+	VMOVUPS     128(R8)(DX*1), Z7
+	VFMADD231PS 128(DI)(DX*1), Z0, Z7
+	VSUBPS      Z6, Z7, Z7
+	VFMADD231PS Z7, Z7, Z4
+	VMOVUPS     192(R8)(DX*1), Z7
+	VFMADD231PS 192(DI)(DX*1), Z0, Z7
+	VSUBPS      Z6, Z7, Z7
+	VFMADD231PS Z7, Z7, Z5
+	ADDQ        $0x00000100, DX
+	SUBQ        $0x04, R12
+	JMP         squaresgroup
+
+squaresgroupdone:
+squarespanel:
+	CMPQ        R12, $0x01
+	JLT         squarespaneldone
+	VMOVUPS     (R8)(DX*1), Z7
+	VFMADD231PS (DI)(DX*1), Z0, Z7
+	VSUBPS      Z6, Z7, Z7
+	VFMADD231PS Z7, Z7, Z2
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x01, R12
+	JMP         squarespanel
+
+squarespaneldone:
+	VADDPS       Z4, Z2, Z2
+	VADDPS       Z5, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VSHUFF32X4   $0x4e, Z2, Z2, Z7
+	VADDPS       Z7, Z2, Z2
+	VSHUFF32X4   $0xb1, Z2, Z2, Z7
+	VADDPS       Z7, Z2, Z2
+	VPERMILPS    $0x4e, Z2, Z7
+	VADDPS       Z7, Z2, Z2
+	VPERMILPS    $0xb1, Z2, Z7
+	VADDPS       Z7, Z2, Z2
+	VMULPS       Z1, Z2, Z7
+	VBROADCASTSS 88(AX), Z8
+	VBROADCASTSS 104(AX), Z9
+	VADDPS       Z8, Z7, Z7
+	VSQRTPS      Z7, Z7
+	VDIVPS       Z7, Z9, Z7
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	XORQ         DX, DX
+	MOVQ         72(AX), R12
+
+gradientsgroup:
+	CMPQ        R12, $0x04
+	JLT         gradientsgroupdone
+	VMOVUPS     (R8)(DX*1), Z8
+	VFMADD231PS (DI)(DX*1), Z0, Z8
+	VSUBPS      Z6, Z8, Z8
+	VMULPS      Z7, Z8, Z8
+	VMOVUPS     (SI)(DX*1), Z9
+	VMOVUPS     (R10)(DX*1), Z10
+	VFMADD231PS Z8, Z9, Z10
+	VMOVUPS     Z10, (R10)(DX*1)
+	VADDPS      (R11)(DX*1), Z9, Z10
+	VMOVUPS     Z10, (R11)(DX*1)
+	VMULPS      (R9)(DX*1), Z9, Z9
+	VADDPS      Z9, Z2, Z2
+	VFMADD231PS Z9, Z8, Z4
+	VMOVUPS     64(R8)(DX*1), Z8
+	VFMADD231PS 64(DI)(DX*1), Z0, Z8
+	VSUBPS      Z6, Z8, Z8
+	VMULPS      Z7, Z8, Z8
+	VMOVUPS     64(SI)(DX*1), Z9
+	VMOVUPS     64(R10)(DX*1), Z10
+	VFMADD231PS Z8, Z9, Z10
+	VMOVUPS     Z10, 64(R10)(DX*1)
+	VADDPS      64(R11)(DX*1), Z9, Z10
+	VMOVUPS     Z10, 64(R11)(DX*1)
+	VMULPS      64(R9)(DX*1), Z9, Z9
+	VADDPS      Z9, Z3, Z3
+	VFMADD231PS Z9, Z8, Z5
+	VMOVUPS     128(R8)(DX*1), Z8
+	VFMADD231PS 128(DI)(DX*1), Z0, Z8
+	VSUBPS      Z6, Z8, Z8
+	VMULPS      Z7, Z8, Z8
+	VMOVUPS     128(SI)(DX*1), Z9
+	VMOVUPS     128(R10)(DX*1), Z10
+	VFMADD231PS Z8, Z9, Z10
+	VMOVUPS     Z10, 128(R10)(DX*1)
+	VADDPS      128(R11)(DX*1), Z9, Z10
+	VMOVUPS     Z10, 128(R11)(DX*1)
+	VMULPS      128(R9)(DX*1), Z9, Z9
+	VADDPS      Z9, Z2, Z2
+	VFMADD231PS Z9, Z8, Z4
+	VMOVUPS     192(R8)(DX*1), Z8
+	VFMADD231PS 192(DI)(DX*1), Z0, Z8
+	VSUBPS      Z6, Z8, Z8
+	VMULPS      Z7, Z8, Z8
+	VMOVUPS     192(SI)(DX*1), Z9
+	VMOVUPS     192(R10)(DX*1), Z10
+	VFMADD231PS Z8, Z9, Z10
+	VMOVUPS     Z10, 192(R10)(DX*1)
+	VADDPS      192(R11)(DX*1), Z9, Z10
+	VMOVUPS     Z10, 192(R11)(DX*1)
+	VMULPS      192(R9)(DX*1), Z9, Z9
+	VADDPS      Z9, Z3, Z3
+	VFMADD231PS Z9, Z8, Z5
+	ADDQ        $0x00000100, DX
+	SUBQ        $0x04, R12
+	JMP         gradientsgroup
+
+gradientsgroupdone:
+gradientspanel:
+	CMPQ        R12, $0x01
+	JLT         gradientspaneldone
+	VMOVUPS     (R8)(DX*1), Z8
+	VFMADD231PS (DI)(DX*1), Z0, Z8
+	VSUBPS      Z6, Z8, Z8
+	VMULPS      Z7, Z8, Z8
+	VMOVUPS     (SI)(DX*1), Z9
+	VMOVUPS     (R10)(DX*1), Z10
+	VFMADD231PS Z8, Z9, Z10
+	VMOVUPS     Z10, (R10)(DX*1)
+	VADDPS      (R11)(DX*1), Z9, Z10
+	VMOVUPS     Z10, (R11)(DX*1)
+	VMULPS      (R9)(DX*1), Z9, Z9
+	VADDPS      Z9, Z2, Z2
+	VFMADD231PS Z9, Z8, Z4
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x01, R12
+	JMP         gradientspanel
+
+gradientspaneldone:
+	VADDPS     Z3, Z2, Z2
+	VSHUFF32X4 $0x4e, Z2, Z2, Z8
+	VADDPS     Z8, Z2, Z2
+	VSHUFF32X4 $0xb1, Z2, Z2, Z8
+	VADDPS     Z8, Z2, Z2
+	VPERMILPS  $0x4e, Z2, Z8
+	VADDPS     Z8, Z2, Z2
+	VPERMILPS  $0xb1, Z2, Z8
+	VADDPS     Z8, Z2, Z2
+	VMULPS     Z1, Z2, Z8
+	VADDPS     Z5, Z4, Z4
+	VSHUFF32X4 $0x4e, Z4, Z4, Z9
+	VADDPS     Z9, Z4, Z4
+	VSHUFF32X4 $0xb1, Z4, Z4, Z9
+	VADDPS     Z9, Z4, Z4
+	VPERMILPS  $0x4e, Z4, Z9
+	VADDPS     Z9, Z4, Z4
+	VPERMILPS  $0xb1, Z4, Z9
+	VADDPS     Z9, Z4, Z4
+	VMULPS     Z1, Z4, Z9
+	XORQ       DX, DX
+	MOVQ       72(AX), R12
+
+resultgroup:
+	CMPQ         R12, $0x04
+	JLT          resultgroupdone
+	VMOVUPS      (R8)(DX*1), Z10
+	VFMADD231PS  (DI)(DX*1), Z0, Z10
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z7, Z10, Z10
+	VMOVUPS      (SI)(DX*1), Z11
+	VMULPS       (R9)(DX*1), Z11, Z11
+	VSUBPS       Z8, Z11, Z11
+	VFNMADD231PS Z9, Z10, Z11
+	VMULPS       Z7, Z11, Z11
+	VMOVUPS      Z11, (BX)(DX*1)
+	VMOVUPS      64(R8)(DX*1), Z10
+	VFMADD231PS  64(DI)(DX*1), Z0, Z10
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z7, Z10, Z10
+	VMOVUPS      64(SI)(DX*1), Z11
+	VMULPS       64(R9)(DX*1), Z11, Z11
+	VSUBPS       Z8, Z11, Z11
+	VFNMADD231PS Z9, Z10, Z11
+	VMULPS       Z7, Z11, Z11
+	VMOVUPS      Z11, 64(BX)(DX*1)
+	VMOVUPS      128(R8)(DX*1), Z10
+	VFMADD231PS  128(DI)(DX*1), Z0, Z10
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z7, Z10, Z10
+	VMOVUPS      128(SI)(DX*1), Z11
+	VMULPS       128(R9)(DX*1), Z11, Z11
+	VSUBPS       Z8, Z11, Z11
+	VFNMADD231PS Z9, Z10, Z11
+	VMULPS       Z7, Z11, Z11
+	VMOVUPS      Z11, 128(BX)(DX*1)
+	VMOVUPS      192(R8)(DX*1), Z10
+	VFMADD231PS  192(DI)(DX*1), Z0, Z10
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z7, Z10, Z10
+	VMOVUPS      192(SI)(DX*1), Z11
+	VMULPS       192(R9)(DX*1), Z11, Z11
+	VSUBPS       Z8, Z11, Z11
+	VFNMADD231PS Z9, Z10, Z11
+	VMULPS       Z7, Z11, Z11
+	VMOVUPS      Z11, 192(BX)(DX*1)
+	ADDQ         $0x00000100, DX
+	SUBQ         $0x04, R12
+	JMP          resultgroup
+
+resultgroupdone:
+resultpanel:
+	CMPQ         R12, $0x01
+	JLT          resultpaneldone
+	VMOVUPS      (R8)(DX*1), Z10
+	VFMADD231PS  (DI)(DX*1), Z0, Z10
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z7, Z10, Z10
+	VMOVUPS      (SI)(DX*1), Z11
+	VMULPS       (R9)(DX*1), Z11, Z11
+	VSUBPS       Z8, Z11, Z11
+	VFNMADD231PS Z9, Z10, Z11
+	VMULPS       Z7, Z11, Z11
+	VMOVUPS      Z11, (BX)(DX*1)
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x01, R12
+	JMP          resultpanel
+
+resultpaneldone:
+	ADDQ    DX, BX
+	ADDQ    DX, SI
+	ADDQ    DX, DI
+	ADDQ    DX, R8
+	DECQ    CX
 	JNZ     row
 	LDMXCSR (SP)
 	VZEROUPPER
@@ -14093,6 +14876,104 @@ panel:
 	VZEROUPPER
 	RET
 
+// func swishBackwardAVX2(args *byte)
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·swishBackwardAVX2(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    16(AX), BX
+	MOVQ    24(AX), AX
+
+panel:
+	VMOVUPS      (BX), Y0
+	VMOVUPS      mathConstants<>+448(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      mathConstants<>+512(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      Y0, Y1
+	VMULPS       mathConstants<>+0(SB), Y0, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS mathConstants<>+32(SB), Y2, Y0
+	VFNMADD231PS mathConstants<>+64(SB), Y2, Y0
+	VMOVUPS      mathConstants<>+224(SB), Y3
+	VFMADD213PS  mathConstants<>+192(SB), Y0, Y3
+	VFMADD213PS  mathConstants<>+160(SB), Y0, Y3
+	VFMADD213PS  mathConstants<>+128(SB), Y0, Y3
+	VFMADD213PS  mathConstants<>+96(SB), Y0, Y3
+	VMULPS       Y0, Y0, Y4
+	VFMADD213PS  Y0, Y4, Y3
+	VADDPS       mathConstants<>+576(SB), Y3, Y3
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y0
+	VPSUBD       Y0, Y2, Y2
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       mathConstants<>+576(SB), Y0, Y0
+	VMULPS       Y0, Y3, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       mathConstants<>+576(SB), Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      mathConstants<>+576(SB), Y0
+	VADDPS       mathConstants<>+576(SB), Y3, Y2
+	VDIVPS       Y2, Y0, Y0
+	VFMADD213PS  mathConstants<>+576(SB), Y0, Y1
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VMOVUPS      mathConstants<>+544(SB), Y0
+	VFMADD231PS  (BX), Y0, Y3
+	VMULPS       (DX), Y3, Y3
+	VMOVUPS      Y3, (CX)
+	VMOVUPS      32(BX), Y0
+	VMOVUPS      mathConstants<>+448(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      mathConstants<>+512(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      Y0, Y1
+	VMULPS       mathConstants<>+0(SB), Y0, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS mathConstants<>+32(SB), Y2, Y0
+	VFNMADD231PS mathConstants<>+64(SB), Y2, Y0
+	VMOVUPS      mathConstants<>+224(SB), Y3
+	VFMADD213PS  mathConstants<>+192(SB), Y0, Y3
+	VFMADD213PS  mathConstants<>+160(SB), Y0, Y3
+	VFMADD213PS  mathConstants<>+128(SB), Y0, Y3
+	VFMADD213PS  mathConstants<>+96(SB), Y0, Y3
+	VMULPS       Y0, Y0, Y4
+	VFMADD213PS  Y0, Y4, Y3
+	VADDPS       mathConstants<>+576(SB), Y3, Y3
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y0
+	VPSUBD       Y0, Y2, Y2
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       mathConstants<>+576(SB), Y0, Y0
+	VMULPS       Y0, Y3, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       mathConstants<>+576(SB), Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      mathConstants<>+576(SB), Y0
+	VADDPS       mathConstants<>+576(SB), Y3, Y2
+	VDIVPS       Y2, Y0, Y0
+	VFMADD213PS  mathConstants<>+576(SB), Y0, Y1
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VMOVUPS      mathConstants<>+544(SB), Y0
+	VFMADD231PS  32(BX), Y0, Y3
+	VMULPS       32(DX), Y3, Y3
+	VMOVUPS      Y3, 32(CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	DECQ         AX
+	JNZ          panel
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
 // func sigmoidAVX2(args *byte)
 // Requires: AVX, AVX2, FMA3, SSE
 TEXT ·sigmoidAVX2(SB), NOSPLIT, $16-8
@@ -14567,12 +15448,12 @@ TEXT ·softmaxRowsAVX2(SB), NOSPLIT, $16-8
 	MOVL    CX, 8(SP)
 	LDMXCSR 8(SP)
 	MOVQ    (AX), CX
-	MOVQ    40(AX), DX
+	MOVQ    64(AX), DX
 
 row:
 	VMOVUPS (CX), Y0
 	MOVQ    CX, BX
-	MOVQ    48(AX), SI
+	MOVQ    72(AX), SI
 
 max:
 	VMAXPS     (BX), Y0, Y0
@@ -14588,7 +15469,7 @@ max:
 	VMAXPS     Y1, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	MOVQ       CX, BX
-	MOVQ       48(AX), SI
+	MOVQ       72(AX), SI
 
 exp:
 	VMOVUPS      (BX), Y2
@@ -14661,7 +15542,7 @@ exp:
 	VMOVUPS      mathConstants<>+576(SB), Y0
 	VDIVPS       Y1, Y0, Y0
 	MOVQ         CX, BX
-	MOVQ         48(AX), SI
+	MOVQ         72(AX), SI
 
 scale:
 	VMULPS  (BX), Y0, Y1
@@ -14673,6 +15554,117 @@ scale:
 	JNZ     scale
 	MOVQ    BX, CX
 	DECQ    DX
+	JNZ     row
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func softmaxRowsBackwardAVX2(args *byte)
+// Requires: AVX, FMA3, SSE
+TEXT ·softmaxRowsBackwardAVX2(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    64(AX), CX
+	MOVQ    (AX), BX
+	MOVQ    24(AX), SI
+	MOVQ    8(AX), DI
+
+row:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	XORQ   DX, DX
+	MOVQ   72(AX), R8
+
+sumgroup:
+	CMPQ        R8, $0x02
+	JLT         sumgroupdone
+	VMOVUPS     (SI)(DX*1), Y4
+	VFMADD231PS (DI)(DX*1), Y4, Y0
+	VMOVUPS     32(SI)(DX*1), Y4
+	VFMADD231PS 32(DI)(DX*1), Y4, Y1
+	VMOVUPS     64(SI)(DX*1), Y4
+	VFMADD231PS 64(DI)(DX*1), Y4, Y2
+	VMOVUPS     96(SI)(DX*1), Y4
+	VFMADD231PS 96(DI)(DX*1), Y4, Y3
+	ADDQ        $0x00000080, DX
+	SUBQ        $0x02, R8
+	JMP         sumgroup
+
+sumgroupdone:
+sumpanel:
+	CMPQ        R8, $0x01
+	JLT         sumpaneldone
+	VMOVUPS     (SI)(DX*1), Y4
+	VFMADD231PS (DI)(DX*1), Y4, Y0
+	VMOVUPS     32(SI)(DX*1), Y4
+	VFMADD231PS 32(DI)(DX*1), Y4, Y1
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x01, R8
+	JMP         sumpanel
+
+sumpaneldone:
+	VADDPS     Y2, Y0, Y0
+	VADDPS     Y3, Y1, Y1
+	VADDPS     Y1, Y0, Y0
+	VPERM2F128 $0x01, Y0, Y0, Y1
+	VADDPS     Y1, Y0, Y0
+	VPERMILPS  $0x4e, Y0, Y1
+	VADDPS     Y1, Y0, Y0
+	VPERMILPS  $0xb1, Y0, Y1
+	VADDPS     Y1, Y0, Y0
+	XORQ       DX, DX
+	MOVQ       72(AX), R8
+
+resultgroup:
+	CMPQ    R8, $0x02
+	JLT     resultgroupdone
+	VMOVUPS (SI)(DX*1), Y1
+	VSUBPS  Y0, Y1, Y1
+	VMULPS  (DI)(DX*1), Y1, Y1
+	VMOVUPS Y1, (BX)(DX*1)
+	VMOVUPS 32(SI)(DX*1), Y1
+	VSUBPS  Y0, Y1, Y1
+	VMULPS  32(DI)(DX*1), Y1, Y1
+	VMOVUPS Y1, 32(BX)(DX*1)
+	VMOVUPS 64(SI)(DX*1), Y1
+	VSUBPS  Y0, Y1, Y1
+	VMULPS  64(DI)(DX*1), Y1, Y1
+	VMOVUPS Y1, 64(BX)(DX*1)
+	VMOVUPS 96(SI)(DX*1), Y1
+	VSUBPS  Y0, Y1, Y1
+	VMULPS  96(DI)(DX*1), Y1, Y1
+	VMOVUPS Y1, 96(BX)(DX*1)
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x02, R8
+	JMP     resultgroup
+
+resultgroupdone:
+resultpanel:
+	CMPQ    R8, $0x01
+	JLT     resultpaneldone
+	VMOVUPS (SI)(DX*1), Y1
+	VSUBPS  Y0, Y1, Y1
+	VMULPS  (DI)(DX*1), Y1, Y1
+	VMOVUPS Y1, (BX)(DX*1)
+	VMOVUPS 32(SI)(DX*1), Y1
+	VSUBPS  Y0, Y1, Y1
+	VMULPS  32(DI)(DX*1), Y1, Y1
+	VMOVUPS Y1, 32(BX)(DX*1)
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x01, R8
+	JMP     resultpanel
+
+resultpaneldone:
+	ADDQ    DX, BX
+	ADDQ    DX, SI
+	ADDQ    DX, DI
+	DECQ    CX
 	JNZ     row
 	LDMXCSR (SP)
 	VZEROUPPER
@@ -14742,11 +15734,11 @@ TEXT ·layerNormAVX2(SB), NOSPLIT, $16-8
 	LDMXCSR      8(SP)
 	MOVQ         8(AX), CX
 	MOVQ         (AX), DX
-	MOVQ         40(AX), BX
-	VBROADCASTSS 56(AX), Y0
-	VBROADCASTSS 64(AX), Y1
-	VBROADCASTSS 72(AX), Y2
-	VBROADCASTSS 80(AX), Y3
+	MOVQ         64(AX), BX
+	VBROADCASTSS 80(AX), Y0
+	VBROADCASTSS 88(AX), Y1
+	VBROADCASTSS 96(AX), Y2
+	VBROADCASTSS 104(AX), Y3
 
 row:
 	VXORPS Y4, Y4, Y4
@@ -14754,7 +15746,7 @@ row:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	MOVQ   DX, SI
-	MOVQ   48(AX), DI
+	MOVQ   72(AX), DI
 
 sumgroup:
 	CMPQ    DI, $0x02
@@ -14807,7 +15799,7 @@ sumpaneldone:
 	VXORPS     Y6, Y6, Y6
 	VXORPS     Y7, Y7, Y7
 	MOVQ       DX, SI
-	MOVQ       48(AX), DI
+	MOVQ       72(AX), DI
 
 squaresgroup:
 	CMPQ        DI, $0x02
@@ -14856,10 +15848,10 @@ squarespaneldone:
 	VADDPS     Y1, Y4, Y4
 	VSQRTPS    Y4, Y4
 	VDIVPS     Y4, Y3, Y4
-	MOVQ       24(AX), DI
-	MOVQ       32(AX), R8
+	MOVQ       32(AX), DI
+	MOVQ       40(AX), R8
 	MOVQ       DX, SI
-	MOVQ       48(AX), DX
+	MOVQ       72(AX), DX
 
 resultgroup:
 	CMPQ        DX, $0x02
@@ -14936,11 +15928,11 @@ TEXT ·layerNormSkipAVX2(SB), NOSPLIT, $16-8
 	MOVQ         8(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         (AX), BX
-	MOVQ         40(AX), SI
-	VBROADCASTSS 56(AX), Y0
-	VBROADCASTSS 64(AX), Y1
-	VBROADCASTSS 72(AX), Y2
-	VBROADCASTSS 80(AX), Y3
+	MOVQ         64(AX), SI
+	VBROADCASTSS 80(AX), Y0
+	VBROADCASTSS 88(AX), Y1
+	VBROADCASTSS 96(AX), Y2
+	VBROADCASTSS 104(AX), Y3
 
 row:
 	VXORPS Y4, Y4, Y4
@@ -14948,7 +15940,7 @@ row:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	MOVQ   BX, DI
-	MOVQ   48(AX), R8
+	MOVQ   72(AX), R8
 
 sumgroup:
 	CMPQ        R8, $0x02
@@ -15009,7 +16001,7 @@ sumpaneldone:
 	VXORPS     Y6, Y6, Y6
 	VXORPS     Y7, Y7, Y7
 	MOVQ       BX, DI
-	MOVQ       48(AX), R8
+	MOVQ       72(AX), R8
 
 squaresgroup:
 	CMPQ        R8, $0x02
@@ -15058,10 +16050,10 @@ squarespaneldone:
 	VADDPS     Y1, Y4, Y4
 	VSQRTPS    Y4, Y4
 	VDIVPS     Y4, Y3, Y4
-	MOVQ       24(AX), R8
-	MOVQ       32(AX), R9
+	MOVQ       32(AX), R8
+	MOVQ       40(AX), R9
 	MOVQ       BX, DI
-	MOVQ       48(AX), BX
+	MOVQ       72(AX), BX
 
 resultgroup:
 	CMPQ        BX, $0x02
@@ -15121,6 +16113,660 @@ resultpanel:
 resultpaneldone:
 	MOVQ    DI, BX
 	DECQ    SI
+	JNZ     row
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func layerNormBackwardAVX2(args *byte)
+// Requires: AVX, FMA3, SSE
+TEXT ·layerNormBackwardAVX2(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	MOVQ         64(AX), CX
+	MOVQ         (AX), BX
+	MOVQ         24(AX), SI
+	MOVQ         8(AX), DI
+	MOVQ         32(AX), R8
+	MOVQ         48(AX), R9
+	MOVQ         56(AX), R10
+	VBROADCASTSS 80(AX), Y0
+	VBROADCASTSS 96(AX), Y1
+
+row:
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	XORQ   DX, DX
+	MOVQ   72(AX), R11
+
+sumgroup:
+	CMPQ   R11, $0x02
+	JLT    sumgroupdone
+	VMULPS (DI)(DX*1), Y0, Y6
+	VADDPS Y6, Y2, Y2
+	VMULPS 32(DI)(DX*1), Y0, Y6
+	VADDPS Y6, Y3, Y3
+	VMULPS 64(DI)(DX*1), Y0, Y6
+	VADDPS Y6, Y4, Y4
+	VMULPS 96(DI)(DX*1), Y0, Y6
+	VADDPS Y6, Y5, Y5
+	ADDQ   $0x00000080, DX
+	SUBQ   $0x02, R11
+	JMP    sumgroup
+
+sumgroupdone:
+sumpanel:
+	CMPQ   R11, $0x01
+	JLT    sumpaneldone
+	VMULPS (DI)(DX*1), Y0, Y6
+	VADDPS Y6, Y2, Y2
+	VMULPS 32(DI)(DX*1), Y0, Y6
+	VADDPS Y6, Y3, Y3
+	ADDQ   $0x00000040, DX
+	SUBQ   $0x01, R11
+	JMP    sumpanel
+
+sumpaneldone:
+	VADDPS     Y4, Y2, Y2
+	VADDPS     Y5, Y3, Y3
+	VADDPS     Y3, Y2, Y2
+	VPERM2F128 $0x01, Y2, Y2, Y3
+	VADDPS     Y3, Y2, Y2
+	VPERMILPS  $0x4e, Y2, Y3
+	VADDPS     Y3, Y2, Y2
+	VPERMILPS  $0xb1, Y2, Y3
+	VADDPS     Y3, Y2, Y2
+	VMULPS     Y1, Y2, Y6
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	XORQ       DX, DX
+	MOVQ       72(AX), R11
+
+squaresgroup:
+	CMPQ        R11, $0x02
+	JLT         squaresgroupdone
+	VMULPS      (DI)(DX*1), Y0, Y7
+	VSUBPS      Y6, Y7, Y7
+	VFMADD231PS Y7, Y7, Y2
+	VMULPS      32(DI)(DX*1), Y0, Y7
+	VSUBPS      Y6, Y7, Y7
+	VFMADD231PS Y7, Y7, Y3
+	VMULPS      64(DI)(DX*1), Y0, Y7
+	VSUBPS      Y6, Y7, Y7
+	VFMADD231PS Y7, Y7, Y4
+	VMULPS      96(DI)(DX*1), Y0, Y7
+	VSUBPS      Y6, Y7, Y7
+	VFMADD231PS Y7, Y7, Y5
+	ADDQ        $0x00000080, DX
+	SUBQ        $0x02, R11
+	JMP         squaresgroup
+
+squaresgroupdone:
+squarespanel:
+	CMPQ        R11, $0x01
+	JLT         squarespaneldone
+	VMULPS      (DI)(DX*1), Y0, Y7
+	VSUBPS      Y6, Y7, Y7
+	VFMADD231PS Y7, Y7, Y2
+	VMULPS      32(DI)(DX*1), Y0, Y7
+	VSUBPS      Y6, Y7, Y7
+	VFMADD231PS Y7, Y7, Y3
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x01, R11
+	JMP         squarespanel
+
+squarespaneldone:
+	VADDPS       Y4, Y2, Y2
+	VADDPS       Y5, Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VPERM2F128   $0x01, Y2, Y2, Y3
+	VADDPS       Y3, Y2, Y2
+	VPERMILPS    $0x4e, Y2, Y3
+	VADDPS       Y3, Y2, Y2
+	VPERMILPS    $0xb1, Y2, Y3
+	VADDPS       Y3, Y2, Y2
+	VMULPS       Y1, Y2, Y7
+	VBROADCASTSS 88(AX), Y2
+	VBROADCASTSS 104(AX), Y3
+	VADDPS       Y2, Y7, Y7
+	VSQRTPS      Y7, Y7
+	VDIVPS       Y7, Y3, Y7
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	XORQ         DX, DX
+	MOVQ         72(AX), R11
+
+gradientsgroup:
+	CMPQ        R11, $0x02
+	JLT         gradientsgroupdone
+	VMULPS      (DI)(DX*1), Y0, Y8
+	VSUBPS      Y6, Y8, Y8
+	VMULPS      Y7, Y8, Y8
+	VMOVUPS     (SI)(DX*1), Y9
+	VMOVUPS     (R9)(DX*1), Y10
+	VFMADD231PS Y8, Y9, Y10
+	VMOVUPS     Y10, (R9)(DX*1)
+	VADDPS      (R10)(DX*1), Y9, Y10
+	VMOVUPS     Y10, (R10)(DX*1)
+	VMULPS      (R8)(DX*1), Y9, Y9
+	VADDPS      Y9, Y2, Y2
+	VFMADD231PS Y9, Y8, Y4
+	VMULPS      32(DI)(DX*1), Y0, Y8
+	VSUBPS      Y6, Y8, Y8
+	VMULPS      Y7, Y8, Y8
+	VMOVUPS     32(SI)(DX*1), Y9
+	VMOVUPS     32(R9)(DX*1), Y10
+	VFMADD231PS Y8, Y9, Y10
+	VMOVUPS     Y10, 32(R9)(DX*1)
+	VADDPS      32(R10)(DX*1), Y9, Y10
+	VMOVUPS     Y10, 32(R10)(DX*1)
+	VMULPS      32(R8)(DX*1), Y9, Y9
+	VADDPS      Y9, Y3, Y3
+	VFMADD231PS Y9, Y8, Y5
+	VMULPS      64(DI)(DX*1), Y0, Y8
+	VSUBPS      Y6, Y8, Y8
+	VMULPS      Y7, Y8, Y8
+	VMOVUPS     64(SI)(DX*1), Y9
+	VMOVUPS     64(R9)(DX*1), Y10
+	VFMADD231PS Y8, Y9, Y10
+	VMOVUPS     Y10, 64(R9)(DX*1)
+	VADDPS      64(R10)(DX*1), Y9, Y10
+	VMOVUPS     Y10, 64(R10)(DX*1)
+	VMULPS      64(R8)(DX*1), Y9, Y9
+	VADDPS      Y9, Y2, Y2
+	VFMADD231PS Y9, Y8, Y4
+	VMULPS      96(DI)(DX*1), Y0, Y8
+	VSUBPS      Y6, Y8, Y8
+	VMULPS      Y7, Y8, Y8
+	VMOVUPS     96(SI)(DX*1), Y9
+	VMOVUPS     96(R9)(DX*1), Y10
+	VFMADD231PS Y8, Y9, Y10
+	VMOVUPS     Y10, 96(R9)(DX*1)
+	VADDPS      96(R10)(DX*1), Y9, Y10
+	VMOVUPS     Y10, 96(R10)(DX*1)
+	VMULPS      96(R8)(DX*1), Y9, Y9
+	VADDPS      Y9, Y3, Y3
+	VFMADD231PS Y9, Y8, Y5
+	ADDQ        $0x00000080, DX
+	SUBQ        $0x02, R11
+	JMP         gradientsgroup
+
+gradientsgroupdone:
+gradientspanel:
+	CMPQ        R11, $0x01
+	JLT         gradientspaneldone
+	VMULPS      (DI)(DX*1), Y0, Y8
+	VSUBPS      Y6, Y8, Y8
+	VMULPS      Y7, Y8, Y8
+	VMOVUPS     (SI)(DX*1), Y9
+	VMOVUPS     (R9)(DX*1), Y10
+	VFMADD231PS Y8, Y9, Y10
+	VMOVUPS     Y10, (R9)(DX*1)
+	VADDPS      (R10)(DX*1), Y9, Y10
+	VMOVUPS     Y10, (R10)(DX*1)
+	VMULPS      (R8)(DX*1), Y9, Y9
+	VADDPS      Y9, Y2, Y2
+	VFMADD231PS Y9, Y8, Y4
+	VMULPS      32(DI)(DX*1), Y0, Y8
+	VSUBPS      Y6, Y8, Y8
+	VMULPS      Y7, Y8, Y8
+	VMOVUPS     32(SI)(DX*1), Y9
+	VMOVUPS     32(R9)(DX*1), Y10
+	VFMADD231PS Y8, Y9, Y10
+	VMOVUPS     Y10, 32(R9)(DX*1)
+	VADDPS      32(R10)(DX*1), Y9, Y10
+	VMOVUPS     Y10, 32(R10)(DX*1)
+	VMULPS      32(R8)(DX*1), Y9, Y9
+	VADDPS      Y9, Y3, Y3
+	VFMADD231PS Y9, Y8, Y5
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x01, R11
+	JMP         gradientspanel
+
+gradientspaneldone:
+	VADDPS     Y3, Y2, Y2
+	VPERM2F128 $0x01, Y2, Y2, Y3
+	VADDPS     Y3, Y2, Y2
+	VPERMILPS  $0x4e, Y2, Y3
+	VADDPS     Y3, Y2, Y2
+	VPERMILPS  $0xb1, Y2, Y3
+	VADDPS     Y3, Y2, Y2
+	VMULPS     Y1, Y2, Y2
+	VADDPS     Y5, Y4, Y4
+	VPERM2F128 $0x01, Y4, Y4, Y3
+	VADDPS     Y3, Y4, Y4
+	VPERMILPS  $0x4e, Y4, Y3
+	VADDPS     Y3, Y4, Y4
+	VPERMILPS  $0xb1, Y4, Y3
+	VADDPS     Y3, Y4, Y4
+	VMULPS     Y1, Y4, Y3
+	XORQ       DX, DX
+	MOVQ       72(AX), R11
+
+resultgroup:
+	CMPQ         R11, $0x02
+	JLT          resultgroupdone
+	VMULPS       (DI)(DX*1), Y0, Y4
+	VSUBPS       Y6, Y4, Y4
+	VMULPS       Y7, Y4, Y4
+	VMOVUPS      (SI)(DX*1), Y5
+	VMULPS       (R8)(DX*1), Y5, Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y3, Y4, Y5
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      Y5, (BX)(DX*1)
+	VMULPS       32(DI)(DX*1), Y0, Y4
+	VSUBPS       Y6, Y4, Y4
+	VMULPS       Y7, Y4, Y4
+	VMOVUPS      32(SI)(DX*1), Y5
+	VMULPS       32(R8)(DX*1), Y5, Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y3, Y4, Y5
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      Y5, 32(BX)(DX*1)
+	VMULPS       64(DI)(DX*1), Y0, Y4
+	VSUBPS       Y6, Y4, Y4
+	VMULPS       Y7, Y4, Y4
+	VMOVUPS      64(SI)(DX*1), Y5
+	VMULPS       64(R8)(DX*1), Y5, Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y3, Y4, Y5
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      Y5, 64(BX)(DX*1)
+	VMULPS       96(DI)(DX*1), Y0, Y4
+	VSUBPS       Y6, Y4, Y4
+	VMULPS       Y7, Y4, Y4
+	VMOVUPS      96(SI)(DX*1), Y5
+	VMULPS       96(R8)(DX*1), Y5, Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y3, Y4, Y5
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      Y5, 96(BX)(DX*1)
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x02, R11
+	JMP          resultgroup
+
+resultgroupdone:
+resultpanel:
+	CMPQ         R11, $0x01
+	JLT          resultpaneldone
+	VMULPS       (DI)(DX*1), Y0, Y4
+	VSUBPS       Y6, Y4, Y4
+	VMULPS       Y7, Y4, Y4
+	VMOVUPS      (SI)(DX*1), Y5
+	VMULPS       (R8)(DX*1), Y5, Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y3, Y4, Y5
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      Y5, (BX)(DX*1)
+	VMULPS       32(DI)(DX*1), Y0, Y4
+	VSUBPS       Y6, Y4, Y4
+	VMULPS       Y7, Y4, Y4
+	VMOVUPS      32(SI)(DX*1), Y5
+	VMULPS       32(R8)(DX*1), Y5, Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y3, Y4, Y5
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      Y5, 32(BX)(DX*1)
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x01, R11
+	JMP          resultpanel
+
+resultpaneldone:
+	ADDQ    DX, BX
+	ADDQ    DX, SI
+	ADDQ    DX, DI
+	DECQ    CX
+	JNZ     row
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func layerNormBackwardSkipAVX2(args *byte)
+// Requires: AVX, FMA3, SSE
+TEXT ·layerNormBackwardSkipAVX2(SB), NOSPLIT, $16-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	MOVQ         64(AX), CX
+	MOVQ         (AX), BX
+	MOVQ         24(AX), SI
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         32(AX), R9
+	MOVQ         48(AX), R10
+	MOVQ         56(AX), R11
+	VBROADCASTSS 80(AX), Y0
+	VBROADCASTSS 96(AX), Y1
+
+row:
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	XORQ   DX, DX
+	MOVQ   72(AX), R12
+
+sumgroup:
+	CMPQ        R12, $0x02
+	JLT         sumgroupdone
+	VMOVUPS     (R8)(DX*1), Y6
+	VFMADD231PS (DI)(DX*1), Y0, Y6
+	VADDPS      Y6, Y2, Y2
+	VMOVUPS     32(R8)(DX*1), Y6
+	VFMADD231PS 32(DI)(DX*1), Y0, Y6
+	VADDPS      Y6, Y3, Y3
+	VMOVUPS     64(R8)(DX*1), Y6
+	VFMADD231PS 64(DI)(DX*1), Y0, Y6
+	VADDPS      Y6, Y4, Y4
+	VMOVUPS     96(R8)(DX*1), Y6
+	VFMADD231PS 96(DI)(DX*1), Y0, Y6
+	VADDPS      Y6, Y5, Y5
+	ADDQ        $0x00000080, DX
+	SUBQ        $0x02, R12
+	JMP         sumgroup
+
+sumgroupdone:
+sumpanel:
+	CMPQ        R12, $0x01
+	JLT         sumpaneldone
+	VMOVUPS     (R8)(DX*1), Y6
+	VFMADD231PS (DI)(DX*1), Y0, Y6
+	VADDPS      Y6, Y2, Y2
+	VMOVUPS     32(R8)(DX*1), Y6
+	VFMADD231PS 32(DI)(DX*1), Y0, Y6
+	VADDPS      Y6, Y3, Y3
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x01, R12
+	JMP         sumpanel
+
+sumpaneldone:
+	VADDPS     Y4, Y2, Y2
+	VADDPS     Y5, Y3, Y3
+	VADDPS     Y3, Y2, Y2
+	VPERM2F128 $0x01, Y2, Y2, Y3
+	VADDPS     Y3, Y2, Y2
+	VPERMILPS  $0x4e, Y2, Y3
+	VADDPS     Y3, Y2, Y2
+	VPERMILPS  $0xb1, Y2, Y3
+	VADDPS     Y3, Y2, Y2
+	VMULPS     Y1, Y2, Y6
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	XORQ       DX, DX
+	MOVQ       72(AX), R12
+
+squaresgroup:
+	CMPQ        R12, $0x02
+	JLT         squaresgroupdone
+	VMOVUPS     (R8)(DX*1), Y7
+	VFMADD231PS (DI)(DX*1), Y0, Y7
+	VSUBPS      Y6, Y7, Y7
+	VFMADD231PS Y7, Y7, Y2
+	VMOVUPS     32(R8)(DX*1), Y7
+	VFMADD231PS 32(DI)(DX*1), Y0, Y7
+	VSUBPS      Y6, Y7, Y7
+	VFMADD231PS Y7, Y7, Y3
+	VMOVUPS     64(R8)(DX*1), Y7
+	VFMADD231PS 64(DI)(DX*1), Y0, Y7
+	VSUBPS      Y6, Y7, Y7
+	VFMADD231PS Y7, Y7, Y4
+	VMOVUPS     96(R8)(DX*1), Y7
+	VFMADD231PS 96(DI)(DX*1), Y0, Y7
+	VSUBPS      Y6, Y7, Y7
+	VFMADD231PS Y7, Y7, Y5
+	ADDQ        $0x00000080, DX
+	SUBQ        $0x02, R12
+	JMP         squaresgroup
+
+squaresgroupdone:
+squarespanel:
+	CMPQ        R12, $0x01
+	JLT         squarespaneldone
+	VMOVUPS     (R8)(DX*1), Y7
+	VFMADD231PS (DI)(DX*1), Y0, Y7
+	VSUBPS      Y6, Y7, Y7
+	VFMADD231PS Y7, Y7, Y2
+	VMOVUPS     32(R8)(DX*1), Y7
+	VFMADD231PS 32(DI)(DX*1), Y0, Y7
+	VSUBPS      Y6, Y7, Y7
+	VFMADD231PS Y7, Y7, Y3
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x01, R12
+	JMP         squarespanel
+
+squarespaneldone:
+	VADDPS       Y4, Y2, Y2
+	VADDPS       Y5, Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VPERM2F128   $0x01, Y2, Y2, Y3
+	VADDPS       Y3, Y2, Y2
+	VPERMILPS    $0x4e, Y2, Y3
+	VADDPS       Y3, Y2, Y2
+	VPERMILPS    $0xb1, Y2, Y3
+	VADDPS       Y3, Y2, Y2
+	VMULPS       Y1, Y2, Y7
+	VBROADCASTSS 88(AX), Y2
+	VBROADCASTSS 104(AX), Y3
+	VADDPS       Y2, Y7, Y7
+	VSQRTPS      Y7, Y7
+	VDIVPS       Y7, Y3, Y7
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	XORQ         DX, DX
+	MOVQ         72(AX), R12
+
+gradientsgroup:
+	CMPQ        R12, $0x02
+	JLT         gradientsgroupdone
+	VMOVUPS     (R8)(DX*1), Y8
+	VFMADD231PS (DI)(DX*1), Y0, Y8
+	VSUBPS      Y6, Y8, Y8
+	VMULPS      Y7, Y8, Y8
+	VMOVUPS     (SI)(DX*1), Y9
+	VMOVUPS     (R10)(DX*1), Y10
+	VFMADD231PS Y8, Y9, Y10
+	VMOVUPS     Y10, (R10)(DX*1)
+	VADDPS      (R11)(DX*1), Y9, Y10
+	VMOVUPS     Y10, (R11)(DX*1)
+	VMULPS      (R9)(DX*1), Y9, Y9
+	VADDPS      Y9, Y2, Y2
+	VFMADD231PS Y9, Y8, Y4
+	VMOVUPS     32(R8)(DX*1), Y8
+	VFMADD231PS 32(DI)(DX*1), Y0, Y8
+	VSUBPS      Y6, Y8, Y8
+	VMULPS      Y7, Y8, Y8
+	VMOVUPS     32(SI)(DX*1), Y9
+	VMOVUPS     32(R10)(DX*1), Y10
+	VFMADD231PS Y8, Y9, Y10
+	VMOVUPS     Y10, 32(R10)(DX*1)
+	VADDPS      32(R11)(DX*1), Y9, Y10
+	VMOVUPS     Y10, 32(R11)(DX*1)
+	VMULPS      32(R9)(DX*1), Y9, Y9
+	VADDPS      Y9, Y3, Y3
+	VFMADD231PS Y9, Y8, Y5
+	VMOVUPS     64(R8)(DX*1), Y8
+	VFMADD231PS 64(DI)(DX*1), Y0, Y8
+	VSUBPS      Y6, Y8, Y8
+	VMULPS      Y7, Y8, Y8
+	VMOVUPS     64(SI)(DX*1), Y9
+	VMOVUPS     64(R10)(DX*1), Y10
+	VFMADD231PS Y8, Y9, Y10
+	VMOVUPS     Y10, 64(R10)(DX*1)
+	VADDPS      64(R11)(DX*1), Y9, Y10
+	VMOVUPS     Y10, 64(R11)(DX*1)
+	VMULPS      64(R9)(DX*1), Y9, Y9
+	VADDPS      Y9, Y2, Y2
+	VFMADD231PS Y9, Y8, Y4
+	VMOVUPS     96(R8)(DX*1), Y8
+	VFMADD231PS 96(DI)(DX*1), Y0, Y8
+	VSUBPS      Y6, Y8, Y8
+	VMULPS      Y7, Y8, Y8
+	VMOVUPS     96(SI)(DX*1), Y9
+	VMOVUPS     96(R10)(DX*1), Y10
+	VFMADD231PS Y8, Y9, Y10
+	VMOVUPS     Y10, 96(R10)(DX*1)
+	VADDPS      96(R11)(DX*1), Y9, Y10
+	VMOVUPS     Y10, 96(R11)(DX*1)
+	VMULPS      96(R9)(DX*1), Y9, Y9
+	VADDPS      Y9, Y3, Y3
+	VFMADD231PS Y9, Y8, Y5
+	ADDQ        $0x00000080, DX
+	SUBQ        $0x02, R12
+	JMP         gradientsgroup
+
+gradientsgroupdone:
+gradientspanel:
+	CMPQ        R12, $0x01
+	JLT         gradientspaneldone
+	VMOVUPS     (R8)(DX*1), Y8
+	VFMADD231PS (DI)(DX*1), Y0, Y8
+	VSUBPS      Y6, Y8, Y8
+	VMULPS      Y7, Y8, Y8
+	VMOVUPS     (SI)(DX*1), Y9
+	VMOVUPS     (R10)(DX*1), Y10
+	VFMADD231PS Y8, Y9, Y10
+	VMOVUPS     Y10, (R10)(DX*1)
+	VADDPS      (R11)(DX*1), Y9, Y10
+	VMOVUPS     Y10, (R11)(DX*1)
+	VMULPS      (R9)(DX*1), Y9, Y9
+	VADDPS      Y9, Y2, Y2
+	VFMADD231PS Y9, Y8, Y4
+	VMOVUPS     32(R8)(DX*1), Y8
+	VFMADD231PS 32(DI)(DX*1), Y0, Y8
+	VSUBPS      Y6, Y8, Y8
+	VMULPS      Y7, Y8, Y8
+	VMOVUPS     32(SI)(DX*1), Y9
+	VMOVUPS     32(R10)(DX*1), Y10
+	VFMADD231PS Y8, Y9, Y10
+	VMOVUPS     Y10, 32(R10)(DX*1)
+	VADDPS      32(R11)(DX*1), Y9, Y10
+	VMOVUPS     Y10, 32(R11)(DX*1)
+	VMULPS      32(R9)(DX*1), Y9, Y9
+	VADDPS      Y9, Y3, Y3
+	VFMADD231PS Y9, Y8, Y5
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x01, R12
+	JMP         gradientspanel
+
+gradientspaneldone:
+	VADDPS     Y3, Y2, Y2
+	VPERM2F128 $0x01, Y2, Y2, Y3
+	VADDPS     Y3, Y2, Y2
+	VPERMILPS  $0x4e, Y2, Y3
+	VADDPS     Y3, Y2, Y2
+	VPERMILPS  $0xb1, Y2, Y3
+	VADDPS     Y3, Y2, Y2
+	VMULPS     Y1, Y2, Y2
+	VADDPS     Y5, Y4, Y4
+	VPERM2F128 $0x01, Y4, Y4, Y3
+	VADDPS     Y3, Y4, Y4
+	VPERMILPS  $0x4e, Y4, Y3
+	VADDPS     Y3, Y4, Y4
+	VPERMILPS  $0xb1, Y4, Y3
+	VADDPS     Y3, Y4, Y4
+	VMULPS     Y1, Y4, Y3
+	XORQ       DX, DX
+	MOVQ       72(AX), R12
+
+resultgroup:
+	CMPQ         R12, $0x02
+	JLT          resultgroupdone
+	VMOVUPS      (R8)(DX*1), Y4
+	VFMADD231PS  (DI)(DX*1), Y0, Y4
+	VSUBPS       Y6, Y4, Y4
+	VMULPS       Y7, Y4, Y4
+	VMOVUPS      (SI)(DX*1), Y5
+	VMULPS       (R9)(DX*1), Y5, Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y3, Y4, Y5
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      Y5, (BX)(DX*1)
+	VMOVUPS      32(R8)(DX*1), Y4
+	VFMADD231PS  32(DI)(DX*1), Y0, Y4
+	VSUBPS       Y6, Y4, Y4
+	VMULPS       Y7, Y4, Y4
+	VMOVUPS      32(SI)(DX*1), Y5
+	VMULPS       32(R9)(DX*1), Y5, Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y3, Y4, Y5
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      Y5, 32(BX)(DX*1)
+	VMOVUPS      64(R8)(DX*1), Y4
+	VFMADD231PS  64(DI)(DX*1), Y0, Y4
+	VSUBPS       Y6, Y4, Y4
+	VMULPS       Y7, Y4, Y4
+	VMOVUPS      64(SI)(DX*1), Y5
+	VMULPS       64(R9)(DX*1), Y5, Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y3, Y4, Y5
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      Y5, 64(BX)(DX*1)
+	VMOVUPS      96(R8)(DX*1), Y4
+	VFMADD231PS  96(DI)(DX*1), Y0, Y4
+	VSUBPS       Y6, Y4, Y4
+	VMULPS       Y7, Y4, Y4
+	VMOVUPS      96(SI)(DX*1), Y5
+	VMULPS       96(R9)(DX*1), Y5, Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y3, Y4, Y5
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      Y5, 96(BX)(DX*1)
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x02, R12
+	JMP          resultgroup
+
+resultgroupdone:
+resultpanel:
+	CMPQ         R12, $0x01
+	JLT          resultpaneldone
+	VMOVUPS      (R8)(DX*1), Y4
+	VFMADD231PS  (DI)(DX*1), Y0, Y4
+	VSUBPS       Y6, Y4, Y4
+	VMULPS       Y7, Y4, Y4
+	VMOVUPS      (SI)(DX*1), Y5
+	VMULPS       (R9)(DX*1), Y5, Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y3, Y4, Y5
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      Y5, (BX)(DX*1)
+	VMOVUPS      32(R8)(DX*1), Y4
+	VFMADD231PS  32(DI)(DX*1), Y0, Y4
+	VSUBPS       Y6, Y4, Y4
+	VMULPS       Y7, Y4, Y4
+	VMOVUPS      32(SI)(DX*1), Y5
+	VMULPS       32(R9)(DX*1), Y5, Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y3, Y4, Y5
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      Y5, 32(BX)(DX*1)
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x01, R12
+	JMP          resultpanel
+
+resultpaneldone:
+	ADDQ    DX, BX
+	ADDQ    DX, SI
+	ADDQ    DX, DI
+	ADDQ    DX, R8
+	DECQ    CX
 	JNZ     row
 	LDMXCSR (SP)
 	VZEROUPPER

@@ -84,6 +84,16 @@ func layerNormNEON(args *byte)
 //go:noescape
 func layerNormSkipNEON(args *byte)
 
+// layerNormBackwardNEON sets y to the gradient of alpha*x. args is a *normArgs.
+//
+//go:noescape
+func layerNormBackwardNEON(args *byte)
+
+// layerNormBackwardSkipNEON sets y to the gradient of alpha*x + skip. args is a *normArgs.
+//
+//go:noescape
+func layerNormBackwardSkipNEON(args *byte)
+
 // flatReLUNEON sets y = max(0, a). args is a *flatArgs.
 //
 //go:noescape

@@ -2004,14 +2004,14 @@ TEXT ·layerNormNEON(SB), NOSPLIT, $0-8
 	MOVD R2, FPCR
 	MOVD 8(R0), R3
 	MOVD 0(R0), R4
-	MOVD 40(R0), R5
-	MOVD 56(R0), R9
-	VDUP R9, V0.S4
-	MOVD 64(R0), R9
-	VDUP R9, V1.S4
-	MOVD 72(R0), R9
-	VDUP R9, V2.S4
+	MOVD 64(R0), R5
 	MOVD 80(R0), R9
+	VDUP R9, V0.S4
+	MOVD 88(R0), R9
+	VDUP R9, V1.S4
+	MOVD 96(R0), R9
+	VDUP R9, V2.S4
+	MOVD 104(R0), R9
 	VDUP R9, V3.S4
 
 row:
@@ -2020,18 +2020,18 @@ row:
 	VEOR V6.B16, V6.B16, V6.B16
 	VEOR V7.B16, V7.B16, V7.B16
 	MOVD R4, R6
-	MOVD 48(R0), R9
+	MOVD 72(R0), R9
 
 sum:
 	FLDPQ 0(R3), (F12, F13)
 	FLDPQ 32(R3), (F14, F15)
 	WORD $0x6e20dd88 // fmul v8.4s, v12.4s, v0.4s
-	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
 	WORD $0x6e20dda9 // fmul v9.4s, v13.4s, v0.4s
-	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
 	WORD $0x6e20ddca // fmul v10.4s, v14.4s, v0.4s
-	WORD $0x4e2ad4c6 // fadd v6.4s, v6.4s, v10.4s
 	WORD $0x6e20ddeb // fmul v11.4s, v15.4s, v0.4s
+	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
+	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
+	WORD $0x4e2ad4c6 // fadd v6.4s, v6.4s, v10.4s
 	WORD $0x4e2bd4e7 // fadd v7.4s, v7.4s, v11.4s
 	FSTPQ (F8, F9), 0(R6)
 	FSTPQ (F10, F11), 32(R6)
@@ -2039,9 +2039,9 @@ sum:
 	ADD $64, R6, R6
 	SUBS $1, R9, R9
 	BNE sum
-	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
-	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
-	WORD $0x4e26d490 // fadd v16.4s, v4.4s, v6.4s
+	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD $0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
+	WORD $0x4e25d490 // fadd v16.4s, v4.4s, v5.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
 	WORD $0x6e22de10 // fmul v16.4s, v16.4s, v2.4s
@@ -2050,7 +2050,7 @@ sum:
 	VEOR V6.B16, V6.B16, V6.B16
 	VEOR V7.B16, V7.B16, V7.B16
 	MOVD R4, R6
-	MOVD 48(R0), R9
+	MOVD 72(R0), R9
 
 squares:
 	FLDPQ 0(R6), (F8, F9)
@@ -2066,19 +2066,19 @@ squares:
 	ADD $64, R6, R6
 	SUBS $1, R9, R9
 	BNE squares
-	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
-	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
-	WORD $0x4e26d491 // fadd v17.4s, v4.4s, v6.4s
+	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD $0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
+	WORD $0x4e25d491 // fadd v17.4s, v4.4s, v5.4s
 	WORD $0x6e31d631 // faddp v17.4s, v17.4s, v17.4s
 	WORD $0x6e31d631 // faddp v17.4s, v17.4s, v17.4s
 	WORD $0x6e22de31 // fmul v17.4s, v17.4s, v2.4s
 	WORD $0x4e21d631 // fadd v17.4s, v17.4s, v1.4s
 	WORD $0x6ea1fa31 // fsqrt v17.4s, v17.4s
 	WORD $0x6e31fc71 // fdiv v17.4s, v3.4s, v17.4s
-	MOVD 24(R0), R7
-	MOVD 32(R0), R8
+	MOVD 32(R0), R7
+	MOVD 40(R0), R8
 	MOVD R4, R6
-	MOVD 48(R0), R9
+	MOVD 72(R0), R9
 
 result:
 	FLDPQ 0(R6), (F8, F9)
@@ -2121,14 +2121,14 @@ TEXT ·layerNormSkipNEON(SB), NOSPLIT, $0-8
 	MOVD 8(R0), R3
 	MOVD 16(R0), R4
 	MOVD 0(R0), R5
-	MOVD 40(R0), R6
-	MOVD 56(R0), R10
-	VDUP R10, V0.S4
-	MOVD 64(R0), R10
-	VDUP R10, V1.S4
-	MOVD 72(R0), R10
-	VDUP R10, V2.S4
+	MOVD 64(R0), R6
 	MOVD 80(R0), R10
+	VDUP R10, V0.S4
+	MOVD 88(R0), R10
+	VDUP R10, V1.S4
+	MOVD 96(R0), R10
+	VDUP R10, V2.S4
+	MOVD 104(R0), R10
 	VDUP R10, V3.S4
 
 row:
@@ -2137,7 +2137,7 @@ row:
 	VEOR V6.B16, V6.B16, V6.B16
 	VEOR V7.B16, V7.B16, V7.B16
 	MOVD R5, R7
-	MOVD 48(R0), R10
+	MOVD 72(R0), R10
 
 sum:
 	FLDPQ 0(R3), (F12, F13)
@@ -2145,12 +2145,12 @@ sum:
 	FLDPQ 0(R4), (F8, F9)
 	FLDPQ 32(R4), (F10, F11)
 	WORD $0x4e20cd88 // fmla v8.4s, v12.4s, v0.4s
-	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
 	WORD $0x4e20cda9 // fmla v9.4s, v13.4s, v0.4s
-	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
 	WORD $0x4e20cdca // fmla v10.4s, v14.4s, v0.4s
-	WORD $0x4e2ad4c6 // fadd v6.4s, v6.4s, v10.4s
 	WORD $0x4e20cdeb // fmla v11.4s, v15.4s, v0.4s
+	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
+	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
+	WORD $0x4e2ad4c6 // fadd v6.4s, v6.4s, v10.4s
 	WORD $0x4e2bd4e7 // fadd v7.4s, v7.4s, v11.4s
 	FSTPQ (F8, F9), 0(R7)
 	FSTPQ (F10, F11), 32(R7)
@@ -2159,9 +2159,9 @@ sum:
 	ADD $64, R7, R7
 	SUBS $1, R10, R10
 	BNE sum
-	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
-	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
-	WORD $0x4e26d490 // fadd v16.4s, v4.4s, v6.4s
+	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD $0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
+	WORD $0x4e25d490 // fadd v16.4s, v4.4s, v5.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
 	WORD $0x6e22de10 // fmul v16.4s, v16.4s, v2.4s
@@ -2170,7 +2170,7 @@ sum:
 	VEOR V6.B16, V6.B16, V6.B16
 	VEOR V7.B16, V7.B16, V7.B16
 	MOVD R5, R7
-	MOVD 48(R0), R10
+	MOVD 72(R0), R10
 
 squares:
 	FLDPQ 0(R7), (F8, F9)
@@ -2186,19 +2186,19 @@ squares:
 	ADD $64, R7, R7
 	SUBS $1, R10, R10
 	BNE squares
-	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
-	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
-	WORD $0x4e26d491 // fadd v17.4s, v4.4s, v6.4s
+	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD $0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
+	WORD $0x4e25d491 // fadd v17.4s, v4.4s, v5.4s
 	WORD $0x6e31d631 // faddp v17.4s, v17.4s, v17.4s
 	WORD $0x6e31d631 // faddp v17.4s, v17.4s, v17.4s
 	WORD $0x6e22de31 // fmul v17.4s, v17.4s, v2.4s
 	WORD $0x4e21d631 // fadd v17.4s, v17.4s, v1.4s
 	WORD $0x6ea1fa31 // fsqrt v17.4s, v17.4s
 	WORD $0x6e31fc71 // fdiv v17.4s, v3.4s, v17.4s
-	MOVD 24(R0), R8
-	MOVD 32(R0), R9
+	MOVD 32(R0), R8
+	MOVD 40(R0), R9
 	MOVD R5, R7
-	MOVD 48(R0), R10
+	MOVD 72(R0), R10
 
 result:
 	FLDPQ 0(R7), (F8, F9)
@@ -2228,6 +2228,450 @@ result:
 	BNE result
 	MOVD R7, R5
 	SUBS $1, R6, R6
+	BNE row
+	MOVD R1, FPCR
+	RET
+
+// func layerNormBackwardNEON(args *byte)
+TEXT ·layerNormBackwardNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 8(R0), R3
+	MOVD 24(R0), R4
+	MOVD 0(R0), R5
+	MOVD 64(R0), R6
+	MOVD 80(R0), R7
+	VDUP R7, V0.S4
+	MOVD 88(R0), R7
+	VDUP R7, V1.S4
+	MOVD 96(R0), R7
+	VDUP R7, V2.S4
+	MOVD 104(R0), R7
+	VDUP R7, V3.S4
+
+row:
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	MOVD R3, R8
+	MOVD R4, R9
+	MOVD 32(R0), R10
+	MOVD 72(R0), R7
+
+sum:
+	FLDPQ 0(R8), (F12, F13)
+	FLDPQ 32(R8), (F14, F15)
+	WORD $0x6e20dd88 // fmul v8.4s, v12.4s, v0.4s
+	WORD $0x6e20dda9 // fmul v9.4s, v13.4s, v0.4s
+	WORD $0x6e20ddca // fmul v10.4s, v14.4s, v0.4s
+	WORD $0x6e20ddeb // fmul v11.4s, v15.4s, v0.4s
+	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
+	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
+	WORD $0x4e2ad4c6 // fadd v6.4s, v6.4s, v10.4s
+	WORD $0x4e2bd4e7 // fadd v7.4s, v7.4s, v11.4s
+	ADD $64, R8, R8
+	SUBS $1, R7, R7
+	BNE sum
+	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD $0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
+	WORD $0x4e25d498 // fadd v24.4s, v4.4s, v5.4s
+	WORD $0x6e38d718 // faddp v24.4s, v24.4s, v24.4s
+	WORD $0x6e38d718 // faddp v24.4s, v24.4s, v24.4s
+	WORD $0x6e22df18 // fmul v24.4s, v24.4s, v2.4s
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	MOVD R3, R8
+	MOVD R4, R9
+	MOVD 32(R0), R10
+	MOVD 72(R0), R7
+
+squares:
+	FLDPQ 0(R8), (F12, F13)
+	FLDPQ 32(R8), (F14, F15)
+	WORD $0x6e20dd88 // fmul v8.4s, v12.4s, v0.4s
+	WORD $0x6e20dda9 // fmul v9.4s, v13.4s, v0.4s
+	WORD $0x6e20ddca // fmul v10.4s, v14.4s, v0.4s
+	WORD $0x6e20ddeb // fmul v11.4s, v15.4s, v0.4s
+	WORD $0x4eb8d508 // fsub v8.4s, v8.4s, v24.4s
+	WORD $0x4eb8d529 // fsub v9.4s, v9.4s, v24.4s
+	WORD $0x4eb8d54a // fsub v10.4s, v10.4s, v24.4s
+	WORD $0x4eb8d56b // fsub v11.4s, v11.4s, v24.4s
+	WORD $0x4e28cd04 // fmla v4.4s, v8.4s, v8.4s
+	WORD $0x4e29cd25 // fmla v5.4s, v9.4s, v9.4s
+	WORD $0x4e2acd46 // fmla v6.4s, v10.4s, v10.4s
+	WORD $0x4e2bcd67 // fmla v7.4s, v11.4s, v11.4s
+	ADD $64, R8, R8
+	SUBS $1, R7, R7
+	BNE squares
+	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD $0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
+	WORD $0x4e25d499 // fadd v25.4s, v4.4s, v5.4s
+	WORD $0x6e39d739 // faddp v25.4s, v25.4s, v25.4s
+	WORD $0x6e39d739 // faddp v25.4s, v25.4s, v25.4s
+	WORD $0x6e22df39 // fmul v25.4s, v25.4s, v2.4s
+	WORD $0x4e21d739 // fadd v25.4s, v25.4s, v1.4s
+	WORD $0x6ea1fb39 // fsqrt v25.4s, v25.4s
+	WORD $0x6e39fc79 // fdiv v25.4s, v3.4s, v25.4s
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	MOVD 48(R0), R11
+	MOVD 56(R0), R12
+	MOVD R3, R8
+	MOVD R4, R9
+	MOVD 32(R0), R10
+	MOVD 72(R0), R7
+
+gradients:
+	FLDPQ 0(R8), (F12, F13)
+	FLDPQ 32(R8), (F14, F15)
+	WORD $0x6e20dd88 // fmul v8.4s, v12.4s, v0.4s
+	WORD $0x6e20dda9 // fmul v9.4s, v13.4s, v0.4s
+	WORD $0x6e20ddca // fmul v10.4s, v14.4s, v0.4s
+	WORD $0x6e20ddeb // fmul v11.4s, v15.4s, v0.4s
+	WORD $0x4eb8d508 // fsub v8.4s, v8.4s, v24.4s
+	WORD $0x4eb8d529 // fsub v9.4s, v9.4s, v24.4s
+	WORD $0x4eb8d54a // fsub v10.4s, v10.4s, v24.4s
+	WORD $0x4eb8d56b // fsub v11.4s, v11.4s, v24.4s
+	FLDPQ 0(R9), (F16, F17)
+	FLDPQ 32(R9), (F18, F19)
+	FLDPQ 0(R10), (F12, F13)
+	FLDPQ 32(R10), (F14, F15)
+	WORD $0x6e39dd08 // fmul v8.4s, v8.4s, v25.4s
+	WORD $0x6e39dd29 // fmul v9.4s, v9.4s, v25.4s
+	WORD $0x6e39dd4a // fmul v10.4s, v10.4s, v25.4s
+	WORD $0x6e39dd6b // fmul v11.4s, v11.4s, v25.4s
+	FLDPQ 0(R11), (F20, F21)
+	FLDPQ 32(R11), (F22, F23)
+	WORD $0x4e28ce14 // fmla v20.4s, v16.4s, v8.4s
+	WORD $0x4e29ce35 // fmla v21.4s, v17.4s, v9.4s
+	WORD $0x4e2ace56 // fmla v22.4s, v18.4s, v10.4s
+	WORD $0x4e2bce77 // fmla v23.4s, v19.4s, v11.4s
+	FSTPQ (F20, F21), 0(R11)
+	FSTPQ (F22, F23), 32(R11)
+	FLDPQ 0(R12), (F20, F21)
+	FLDPQ 32(R12), (F22, F23)
+	WORD $0x4e30d694 // fadd v20.4s, v20.4s, v16.4s
+	WORD $0x6e2cde10 // fmul v16.4s, v16.4s, v12.4s
+	WORD $0x4e30d484 // fadd v4.4s, v4.4s, v16.4s
+	WORD $0x4e28ce06 // fmla v6.4s, v16.4s, v8.4s
+	WORD $0x4e31d6b5 // fadd v21.4s, v21.4s, v17.4s
+	WORD $0x6e2dde31 // fmul v17.4s, v17.4s, v13.4s
+	WORD $0x4e31d4a5 // fadd v5.4s, v5.4s, v17.4s
+	WORD $0x4e29ce27 // fmla v7.4s, v17.4s, v9.4s
+	WORD $0x4e32d6d6 // fadd v22.4s, v22.4s, v18.4s
+	WORD $0x6e2ede52 // fmul v18.4s, v18.4s, v14.4s
+	WORD $0x4e32d484 // fadd v4.4s, v4.4s, v18.4s
+	WORD $0x4e2ace46 // fmla v6.4s, v18.4s, v10.4s
+	WORD $0x4e33d6f7 // fadd v23.4s, v23.4s, v19.4s
+	WORD $0x6e2fde73 // fmul v19.4s, v19.4s, v15.4s
+	WORD $0x4e33d4a5 // fadd v5.4s, v5.4s, v19.4s
+	WORD $0x4e2bce67 // fmla v7.4s, v19.4s, v11.4s
+	FSTPQ (F20, F21), 0(R12)
+	FSTPQ (F22, F23), 32(R12)
+	ADD $64, R9, R9
+	ADD $64, R10, R10
+	ADD $64, R11, R11
+	ADD $64, R12, R12
+	ADD $64, R8, R8
+	SUBS $1, R7, R7
+	BNE gradients
+	WORD $0x4e25d49a // fadd v26.4s, v4.4s, v5.4s
+	WORD $0x6e3ad75a // faddp v26.4s, v26.4s, v26.4s
+	WORD $0x6e3ad75a // faddp v26.4s, v26.4s, v26.4s
+	WORD $0x6e22df5a // fmul v26.4s, v26.4s, v2.4s
+	WORD $0x4e27d4db // fadd v27.4s, v6.4s, v7.4s
+	WORD $0x6e3bd77b // faddp v27.4s, v27.4s, v27.4s
+	WORD $0x6e3bd77b // faddp v27.4s, v27.4s, v27.4s
+	WORD $0x6e22df7b // fmul v27.4s, v27.4s, v2.4s
+	MOVD R3, R8
+	MOVD R4, R9
+	MOVD 32(R0), R10
+	MOVD 72(R0), R7
+
+result:
+	FLDPQ 0(R8), (F12, F13)
+	FLDPQ 32(R8), (F14, F15)
+	WORD $0x6e20dd88 // fmul v8.4s, v12.4s, v0.4s
+	WORD $0x6e20dda9 // fmul v9.4s, v13.4s, v0.4s
+	WORD $0x6e20ddca // fmul v10.4s, v14.4s, v0.4s
+	WORD $0x6e20ddeb // fmul v11.4s, v15.4s, v0.4s
+	WORD $0x4eb8d508 // fsub v8.4s, v8.4s, v24.4s
+	WORD $0x4eb8d529 // fsub v9.4s, v9.4s, v24.4s
+	WORD $0x4eb8d54a // fsub v10.4s, v10.4s, v24.4s
+	WORD $0x4eb8d56b // fsub v11.4s, v11.4s, v24.4s
+	FLDPQ 0(R9), (F16, F17)
+	FLDPQ 32(R9), (F18, F19)
+	FLDPQ 0(R10), (F12, F13)
+	FLDPQ 32(R10), (F14, F15)
+	WORD $0x6e39dd08 // fmul v8.4s, v8.4s, v25.4s
+	WORD $0x6e39dd29 // fmul v9.4s, v9.4s, v25.4s
+	WORD $0x6e39dd4a // fmul v10.4s, v10.4s, v25.4s
+	WORD $0x6e39dd6b // fmul v11.4s, v11.4s, v25.4s
+	WORD $0x6e2cde10 // fmul v16.4s, v16.4s, v12.4s
+	WORD $0x4ebad610 // fsub v16.4s, v16.4s, v26.4s
+	WORD $0x4ebbcd10 // fmls v16.4s, v8.4s, v27.4s
+	WORD $0x6e39de10 // fmul v16.4s, v16.4s, v25.4s
+	WORD $0x6e2dde31 // fmul v17.4s, v17.4s, v13.4s
+	WORD $0x4ebad631 // fsub v17.4s, v17.4s, v26.4s
+	WORD $0x4ebbcd31 // fmls v17.4s, v9.4s, v27.4s
+	WORD $0x6e39de31 // fmul v17.4s, v17.4s, v25.4s
+	WORD $0x6e2ede52 // fmul v18.4s, v18.4s, v14.4s
+	WORD $0x4ebad652 // fsub v18.4s, v18.4s, v26.4s
+	WORD $0x4ebbcd52 // fmls v18.4s, v10.4s, v27.4s
+	WORD $0x6e39de52 // fmul v18.4s, v18.4s, v25.4s
+	WORD $0x6e2fde73 // fmul v19.4s, v19.4s, v15.4s
+	WORD $0x4ebad673 // fsub v19.4s, v19.4s, v26.4s
+	WORD $0x4ebbcd73 // fmls v19.4s, v11.4s, v27.4s
+	WORD $0x6e39de73 // fmul v19.4s, v19.4s, v25.4s
+	FSTPQ (F16, F17), 0(R5)
+	FSTPQ (F18, F19), 32(R5)
+	ADD $64, R9, R9
+	ADD $64, R10, R10
+	ADD $64, R5, R5
+	ADD $64, R8, R8
+	SUBS $1, R7, R7
+	BNE result
+	MOVD R9, R4
+	MOVD R8, R3
+	SUBS $1, R6, R6
+	BNE row
+	MOVD R1, FPCR
+	RET
+
+// func layerNormBackwardSkipNEON(args *byte)
+TEXT ·layerNormBackwardSkipNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 8(R0), R3
+	MOVD 24(R0), R4
+	MOVD 0(R0), R5
+	MOVD 16(R0), R6
+	MOVD 64(R0), R7
+	MOVD 80(R0), R8
+	VDUP R8, V0.S4
+	MOVD 88(R0), R8
+	VDUP R8, V1.S4
+	MOVD 96(R0), R8
+	VDUP R8, V2.S4
+	MOVD 104(R0), R8
+	VDUP R8, V3.S4
+
+row:
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	MOVD R3, R9
+	MOVD R6, R10
+	MOVD R4, R11
+	MOVD 32(R0), R12
+	MOVD 72(R0), R8
+
+sum:
+	FLDPQ 0(R9), (F12, F13)
+	FLDPQ 32(R9), (F14, F15)
+	FLDPQ 0(R10), (F8, F9)
+	FLDPQ 32(R10), (F10, F11)
+	WORD $0x4e20cd88 // fmla v8.4s, v12.4s, v0.4s
+	WORD $0x4e20cda9 // fmla v9.4s, v13.4s, v0.4s
+	WORD $0x4e20cdca // fmla v10.4s, v14.4s, v0.4s
+	WORD $0x4e20cdeb // fmla v11.4s, v15.4s, v0.4s
+	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
+	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
+	WORD $0x4e2ad4c6 // fadd v6.4s, v6.4s, v10.4s
+	WORD $0x4e2bd4e7 // fadd v7.4s, v7.4s, v11.4s
+	ADD $64, R9, R9
+	ADD $64, R10, R10
+	SUBS $1, R8, R8
+	BNE sum
+	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD $0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
+	WORD $0x4e25d498 // fadd v24.4s, v4.4s, v5.4s
+	WORD $0x6e38d718 // faddp v24.4s, v24.4s, v24.4s
+	WORD $0x6e38d718 // faddp v24.4s, v24.4s, v24.4s
+	WORD $0x6e22df18 // fmul v24.4s, v24.4s, v2.4s
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	MOVD R3, R9
+	MOVD R6, R10
+	MOVD R4, R11
+	MOVD 32(R0), R12
+	MOVD 72(R0), R8
+
+squares:
+	FLDPQ 0(R9), (F12, F13)
+	FLDPQ 32(R9), (F14, F15)
+	FLDPQ 0(R10), (F8, F9)
+	FLDPQ 32(R10), (F10, F11)
+	WORD $0x4e20cd88 // fmla v8.4s, v12.4s, v0.4s
+	WORD $0x4e20cda9 // fmla v9.4s, v13.4s, v0.4s
+	WORD $0x4e20cdca // fmla v10.4s, v14.4s, v0.4s
+	WORD $0x4e20cdeb // fmla v11.4s, v15.4s, v0.4s
+	WORD $0x4eb8d508 // fsub v8.4s, v8.4s, v24.4s
+	WORD $0x4eb8d529 // fsub v9.4s, v9.4s, v24.4s
+	WORD $0x4eb8d54a // fsub v10.4s, v10.4s, v24.4s
+	WORD $0x4eb8d56b // fsub v11.4s, v11.4s, v24.4s
+	WORD $0x4e28cd04 // fmla v4.4s, v8.4s, v8.4s
+	WORD $0x4e29cd25 // fmla v5.4s, v9.4s, v9.4s
+	WORD $0x4e2acd46 // fmla v6.4s, v10.4s, v10.4s
+	WORD $0x4e2bcd67 // fmla v7.4s, v11.4s, v11.4s
+	ADD $64, R9, R9
+	ADD $64, R10, R10
+	SUBS $1, R8, R8
+	BNE squares
+	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD $0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
+	WORD $0x4e25d499 // fadd v25.4s, v4.4s, v5.4s
+	WORD $0x6e39d739 // faddp v25.4s, v25.4s, v25.4s
+	WORD $0x6e39d739 // faddp v25.4s, v25.4s, v25.4s
+	WORD $0x6e22df39 // fmul v25.4s, v25.4s, v2.4s
+	WORD $0x4e21d739 // fadd v25.4s, v25.4s, v1.4s
+	WORD $0x6ea1fb39 // fsqrt v25.4s, v25.4s
+	WORD $0x6e39fc79 // fdiv v25.4s, v3.4s, v25.4s
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	MOVD 48(R0), R13
+	MOVD 56(R0), R14
+	MOVD R3, R9
+	MOVD R6, R10
+	MOVD R4, R11
+	MOVD 32(R0), R12
+	MOVD 72(R0), R8
+
+gradients:
+	FLDPQ 0(R9), (F12, F13)
+	FLDPQ 32(R9), (F14, F15)
+	FLDPQ 0(R10), (F8, F9)
+	FLDPQ 32(R10), (F10, F11)
+	WORD $0x4e20cd88 // fmla v8.4s, v12.4s, v0.4s
+	WORD $0x4e20cda9 // fmla v9.4s, v13.4s, v0.4s
+	WORD $0x4e20cdca // fmla v10.4s, v14.4s, v0.4s
+	WORD $0x4e20cdeb // fmla v11.4s, v15.4s, v0.4s
+	WORD $0x4eb8d508 // fsub v8.4s, v8.4s, v24.4s
+	WORD $0x4eb8d529 // fsub v9.4s, v9.4s, v24.4s
+	WORD $0x4eb8d54a // fsub v10.4s, v10.4s, v24.4s
+	WORD $0x4eb8d56b // fsub v11.4s, v11.4s, v24.4s
+	FLDPQ 0(R11), (F16, F17)
+	FLDPQ 32(R11), (F18, F19)
+	FLDPQ 0(R12), (F12, F13)
+	FLDPQ 32(R12), (F14, F15)
+	WORD $0x6e39dd08 // fmul v8.4s, v8.4s, v25.4s
+	WORD $0x6e39dd29 // fmul v9.4s, v9.4s, v25.4s
+	WORD $0x6e39dd4a // fmul v10.4s, v10.4s, v25.4s
+	WORD $0x6e39dd6b // fmul v11.4s, v11.4s, v25.4s
+	FLDPQ 0(R13), (F20, F21)
+	FLDPQ 32(R13), (F22, F23)
+	WORD $0x4e28ce14 // fmla v20.4s, v16.4s, v8.4s
+	WORD $0x4e29ce35 // fmla v21.4s, v17.4s, v9.4s
+	WORD $0x4e2ace56 // fmla v22.4s, v18.4s, v10.4s
+	WORD $0x4e2bce77 // fmla v23.4s, v19.4s, v11.4s
+	FSTPQ (F20, F21), 0(R13)
+	FSTPQ (F22, F23), 32(R13)
+	FLDPQ 0(R14), (F20, F21)
+	FLDPQ 32(R14), (F22, F23)
+	WORD $0x4e30d694 // fadd v20.4s, v20.4s, v16.4s
+	WORD $0x6e2cde10 // fmul v16.4s, v16.4s, v12.4s
+	WORD $0x4e30d484 // fadd v4.4s, v4.4s, v16.4s
+	WORD $0x4e28ce06 // fmla v6.4s, v16.4s, v8.4s
+	WORD $0x4e31d6b5 // fadd v21.4s, v21.4s, v17.4s
+	WORD $0x6e2dde31 // fmul v17.4s, v17.4s, v13.4s
+	WORD $0x4e31d4a5 // fadd v5.4s, v5.4s, v17.4s
+	WORD $0x4e29ce27 // fmla v7.4s, v17.4s, v9.4s
+	WORD $0x4e32d6d6 // fadd v22.4s, v22.4s, v18.4s
+	WORD $0x6e2ede52 // fmul v18.4s, v18.4s, v14.4s
+	WORD $0x4e32d484 // fadd v4.4s, v4.4s, v18.4s
+	WORD $0x4e2ace46 // fmla v6.4s, v18.4s, v10.4s
+	WORD $0x4e33d6f7 // fadd v23.4s, v23.4s, v19.4s
+	WORD $0x6e2fde73 // fmul v19.4s, v19.4s, v15.4s
+	WORD $0x4e33d4a5 // fadd v5.4s, v5.4s, v19.4s
+	WORD $0x4e2bce67 // fmla v7.4s, v19.4s, v11.4s
+	FSTPQ (F20, F21), 0(R14)
+	FSTPQ (F22, F23), 32(R14)
+	ADD $64, R11, R11
+	ADD $64, R12, R12
+	ADD $64, R13, R13
+	ADD $64, R14, R14
+	ADD $64, R9, R9
+	ADD $64, R10, R10
+	SUBS $1, R8, R8
+	BNE gradients
+	WORD $0x4e25d49a // fadd v26.4s, v4.4s, v5.4s
+	WORD $0x6e3ad75a // faddp v26.4s, v26.4s, v26.4s
+	WORD $0x6e3ad75a // faddp v26.4s, v26.4s, v26.4s
+	WORD $0x6e22df5a // fmul v26.4s, v26.4s, v2.4s
+	WORD $0x4e27d4db // fadd v27.4s, v6.4s, v7.4s
+	WORD $0x6e3bd77b // faddp v27.4s, v27.4s, v27.4s
+	WORD $0x6e3bd77b // faddp v27.4s, v27.4s, v27.4s
+	WORD $0x6e22df7b // fmul v27.4s, v27.4s, v2.4s
+	MOVD R3, R9
+	MOVD R6, R10
+	MOVD R4, R11
+	MOVD 32(R0), R12
+	MOVD 72(R0), R8
+
+result:
+	FLDPQ 0(R9), (F12, F13)
+	FLDPQ 32(R9), (F14, F15)
+	FLDPQ 0(R10), (F8, F9)
+	FLDPQ 32(R10), (F10, F11)
+	WORD $0x4e20cd88 // fmla v8.4s, v12.4s, v0.4s
+	WORD $0x4e20cda9 // fmla v9.4s, v13.4s, v0.4s
+	WORD $0x4e20cdca // fmla v10.4s, v14.4s, v0.4s
+	WORD $0x4e20cdeb // fmla v11.4s, v15.4s, v0.4s
+	WORD $0x4eb8d508 // fsub v8.4s, v8.4s, v24.4s
+	WORD $0x4eb8d529 // fsub v9.4s, v9.4s, v24.4s
+	WORD $0x4eb8d54a // fsub v10.4s, v10.4s, v24.4s
+	WORD $0x4eb8d56b // fsub v11.4s, v11.4s, v24.4s
+	FLDPQ 0(R11), (F16, F17)
+	FLDPQ 32(R11), (F18, F19)
+	FLDPQ 0(R12), (F12, F13)
+	FLDPQ 32(R12), (F14, F15)
+	WORD $0x6e39dd08 // fmul v8.4s, v8.4s, v25.4s
+	WORD $0x6e39dd29 // fmul v9.4s, v9.4s, v25.4s
+	WORD $0x6e39dd4a // fmul v10.4s, v10.4s, v25.4s
+	WORD $0x6e39dd6b // fmul v11.4s, v11.4s, v25.4s
+	WORD $0x6e2cde10 // fmul v16.4s, v16.4s, v12.4s
+	WORD $0x4ebad610 // fsub v16.4s, v16.4s, v26.4s
+	WORD $0x4ebbcd10 // fmls v16.4s, v8.4s, v27.4s
+	WORD $0x6e39de10 // fmul v16.4s, v16.4s, v25.4s
+	WORD $0x6e2dde31 // fmul v17.4s, v17.4s, v13.4s
+	WORD $0x4ebad631 // fsub v17.4s, v17.4s, v26.4s
+	WORD $0x4ebbcd31 // fmls v17.4s, v9.4s, v27.4s
+	WORD $0x6e39de31 // fmul v17.4s, v17.4s, v25.4s
+	WORD $0x6e2ede52 // fmul v18.4s, v18.4s, v14.4s
+	WORD $0x4ebad652 // fsub v18.4s, v18.4s, v26.4s
+	WORD $0x4ebbcd52 // fmls v18.4s, v10.4s, v27.4s
+	WORD $0x6e39de52 // fmul v18.4s, v18.4s, v25.4s
+	WORD $0x6e2fde73 // fmul v19.4s, v19.4s, v15.4s
+	WORD $0x4ebad673 // fsub v19.4s, v19.4s, v26.4s
+	WORD $0x4ebbcd73 // fmls v19.4s, v11.4s, v27.4s
+	WORD $0x6e39de73 // fmul v19.4s, v19.4s, v25.4s
+	FSTPQ (F16, F17), 0(R5)
+	FSTPQ (F18, F19), 32(R5)
+	ADD $64, R11, R11
+	ADD $64, R12, R12
+	ADD $64, R5, R5
+	ADD $64, R9, R9
+	ADD $64, R10, R10
+	SUBS $1, R8, R8
+	BNE result
+	MOVD R11, R4
+	MOVD R9, R3
+	MOVD R10, R6
+	SUBS $1, R7, R7
 	BNE row
 	MOVD R1, FPCR
 	RET

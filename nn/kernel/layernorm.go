@@ -51,6 +51,9 @@ func layerNormRow(y, x, skip []float32, alpha float32, gamma, beta []float32, ep
 func LayerNormBackward(dz, dgamma, dbeta, dy, x, skip []float32, alpha float32, gamma []float32, rows, c int, eps float32) {
 	dz, dy, x, skip = dz[:rows*c], dy[:rows*c], x[:rows*c], cut(skip, 0, rows, c)
 	dgamma, dbeta, gamma = dgamma[:c], dbeta[:c], gamma[:c]
+	if len(dz) == 0 || layerNormBackwardVec(dz, dgamma, dbeta, dy, x, skip, alpha, gamma, rows, c, eps) {
+		return
+	}
 	for r := range rows {
 		layerNormRowBackward(cut(dz, r, 1, c), dgamma, dbeta, cut(dy, r, 1, c), cut(x, r, 1, c), cut(skip, r, 1, c), alpha, gamma, eps)
 	}

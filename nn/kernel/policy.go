@@ -68,6 +68,9 @@ func SoftmaxRows(p []float32, rows, n int) {
 // dz = p*(dp - sum(dp*p)) in each row of n. dz may be dp. A row does not depend on the others.
 func SoftmaxRowsBackward(dz, dp, p []float32, rows, n int) {
 	dz, dp, p = dz[:rows*n], dp[:rows*n], p[:rows*n]
+	if softmaxRowsBackwardVec(dz, dp, p, rows, n) {
+		return
+	}
 	for r := range rows {
 		softmaxBackward(cut(dz, r, 1, n), cut(dp, r, 1, n), cut(p, r, 1, n))
 	}

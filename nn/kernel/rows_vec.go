@@ -37,14 +37,12 @@ func affine2Vec(dx, dy []float32, x Stored, ca, cb, cd []float32, rows, c, c0 in
 // layerNormVec is LayerNorm of at least one float, or returns false where the tier has no
 // kernel for it or rows are not of whole panels.
 func layerNormVec(y, x, skip []float32, alpha float32, gamma, beta []float32, rows, c int, eps float32) bool {
-	f := vectors().layerNorm[index(skip != nil)]
+	f := vectors().layerNorm[0][index(skip != nil)]
 	if f == nil || c%panel != 0 {
 		return false
 	}
-	a := normArgs{
-		gamma: at(gamma, 0), beta: at(beta, 0), panels: uintptr(c / panel),
-		alpha: bits32(alpha), eps: bits32(eps), inverse: bits32(1 / float32(c)), one: bits32(1),
-	}
+	a := newNormArgs(alpha, gamma, c, eps)
+	a.beta = at(beta, 0)
 	step := rowsPerCall(c)
 	for r := 0; r < rows; r += step {
 		a.y, a.x, a.skip, a.rows = at(y, r*c), at(x, r*c), optional(skip, r*c), uintptr(min(step, rows-r))
@@ -53,16 +51,57 @@ func layerNormVec(y, x, skip []float32, alpha float32, gamma, beta []float32, ro
 	return true
 }
 
+// layerNormBackwardVec is LayerNormBackward of at least one float, or returns false as
+// layerNormVec does.
+func layerNormBackwardVec(dz, dgamma, dbeta, dy, x, skip []float32, alpha float32, gamma []float32, rows, c int, eps float32) bool {
+	f := vectors().layerNorm[1][index(skip != nil)]
+	if f == nil || c%panel != 0 {
+		return false
+	}
+	a := newNormArgs(alpha, gamma, c, eps)
+	a.dgamma, a.dbeta = at(dgamma, 0), at(dbeta, 0)
+	step := rowsPerCall(c)
+	for r := 0; r < rows; r += step {
+		a.y, a.u, a.x, a.skip = at(dz, r*c), at(dy, r*c), at(x, r*c), optional(skip, r*c)
+		a.rows = uintptr(min(step, rows-r))
+		run(f, &a)
+	}
+	return true
+}
+
+// newNormArgs returns what both directions of a layer norm have.
+func newNormArgs(alpha float32, gamma []float32, c int, eps float32) normArgs {
+	return normArgs{
+		gamma: at(gamma, 0), panels: uintptr(c / panel),
+		alpha: bits32(alpha), eps: bits32(eps), inverse: bits32(1 / float32(c)), one: bits32(1),
+	}
+}
+
 // softmaxRowsVec is SoftmaxRows, or returns false where the tier has no kernel for it, rows
 // are not of whole panels or one is too long for a call.
 func softmaxRowsVec(p []float32, rows, n int) bool {
-	f := vectors().softmaxRows
+	f := vectors().softmaxRows[0]
 	if f == nil || n%panel != 0 || n == 0 || n > maxCallMath {
 		return false
 	}
 	step := maxCallMath / n
 	for r := 0; r < rows; r += step {
 		a := normArgs{y: at(p, r*n), rows: uintptr(min(step, rows-r)), panels: uintptr(n / panel)}
+		run(f, &a)
+	}
+	return true
+}
+
+// softmaxRowsBackwardVec is SoftmaxRowsBackward, or returns false where the tier has no
+// kernel for it or rows are not of whole panels.
+func softmaxRowsBackwardVec(dz, dp, p []float32, rows, n int) bool {
+	f := vectors().softmaxRows[1]
+	if f == nil || n%panel != 0 || n == 0 {
+		return false
+	}
+	step := rowsPerCall(n)
+	for r := 0; r < rows; r += step {
+		a := normArgs{y: at(dz, r*n), u: at(dp, r*n), x: at(p, r*n), rows: uintptr(min(step, rows-r)), panels: uintptr(n / panel)}
 		run(f, &a)
 	}
 	return true

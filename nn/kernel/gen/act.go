@@ -11,6 +11,7 @@ func genActivations(v isa) {
 	activation(v, "mish", "sets y = a*tanh(softplus(a)).", mish, "saturated", "two")
 	activation(v, "mishBackward", "sets y = a*mish'(b).", mishBackward, "saturated", "two", "four", "zero")
 	activation(v, "swish", "sets y = a/(1+exp(-a)).", swish, "expMax", "zero")
+	activation(v, "swishBackward", "sets y = a*swish'(b).", swishBackward, "saturated", "zero")
 	activation(v, "sigmoid", "sets y = 1/(1+exp(-a)).", sigmoid, "expMax", "zero")
 	activation(v, "sigmoidBackward", "sets y = a*b*(1-b).", sigmoidBackward)
 	activation(v, "tanh", "sets y = tanh(a).", tanh,
@@ -80,6 +81,22 @@ func swish(c *constants, a, b Mem) reg.VecVirtual {
 	y := sigmoid(c, a, b)
 	VMULPS(a, y, y)
 	return y
+}
+
+// swishBackward: with e = exp(x), s = e/(1+e) and 1-s = 1/(1+e), swish' = s (1 + x (1-s)),
+// 1 in float32 from x = 20 on. Adding 0*x makes +-Inf NaN.
+func swishBackward(c *constants, a, b Mem) reg.VecVirtual {
+	x := c.v.copyOf(b)
+	c.clamp(x, "expMin", "saturated")
+	slope := c.v.copyOf(x)
+	e, inv := c.exp(x), c.v.copyOf(c.op("one"))
+	VDIVPS(c.v.result(VADDPS, c.op("one"), e), inv, inv)
+	VFMADD213PS(c.op("one"), inv, slope)
+	VMULPS(inv, e, e)
+	VMULPS(slope, e, e)
+	VFMADD231PS(b, c.vec("zero"), e)
+	VMULPS(a, e, e)
+	return e
 }
 
 func sigmoidBackward(c *constants, a, b Mem) reg.VecVirtual {

@@ -170,6 +170,15 @@ func (f *frame) load(field string) reg.GPVirtual {
 	return r
 }
 
+// pointers returns fields in new registers, by name.
+func (f *frame) pointers(fields ...string) map[string]reg.GPVirtual {
+	m := map[string]reg.GPVirtual{}
+	for _, name := range fields {
+		m[name] = f.load(name)
+	}
+	return m
+}
+
 // local returns a copy of a field on the stack, for what moves but need not
 // take a register.
 func (f *frame) local(field string) Mem {

@@ -10,6 +10,7 @@ import (
 func genReductions(v isa) {
 	v.kernel("softmax", "flatArgs", "replaces the panels at y and the one at b by their softmax.", func(f *frame) { softmax(v, f) })
 	v.kernel("softmaxRows", "normArgs", "replaces rows of y by their softmax.", func(f *frame) { softmaxRows(v, f) })
+	v.kernel("softmaxRowsBackward", "normArgs", "sets rows of y to x*(u - sum(u*x)).", func(f *frame) { softmaxRowsBackward(v, f) })
 	v.kernel("sumSquares", "squaresArgs", "adds squares to 32 sums.", func(f *frame) { sumSquares(v, f) })
 }
 
@@ -45,6 +46,31 @@ func softmaxRows(v isa, f *frame) {
 			overVectors(v, left, label, []reg.GPVirtual{p}, func(d int) { body(Mem{Base: p, Disp: d}) })
 		})
 		MOVQ(p, row)
+	})
+}
+
+// softmaxRowsBackward emits two passes over each row: the sum, and y, which may lie over u.
+func softmaxRowsBackward(v isa, f *frame) {
+	rows, off, ptr, acc := f.load("rows"), GP64(), f.pointers("y", "u", "x"), v.vecs(normSums)
+	pass := func(label string, body func(i int, at func(string) Mem)) {
+		XORQ(off, off)
+		overRow(v, f, label, []reg.GPVirtual{off}, func(i, d int) {
+			body(i, func(field string) Mem { return Mem{Base: ptr[field], Index: off, Scale: 1, Disp: d} })
+		})
+	}
+	loop("row", rows, func() {
+		v.zero(acc...)
+		pass("sum", func(i int, at func(string) Mem) { VFMADD231PS(at("x"), v.copyOf(at("u")), acc[i]) })
+		sum := total(v, acc)
+		pass("result", func(_ int, at func(string) Mem) {
+			d := v.copyOf(at("u"))
+			VSUBPS(sum, d, d)
+			VMULPS(at("x"), d, d)
+			VMOVUPS(d, at("y"))
+		})
+		for _, name := range []string{"y", "u", "x"} {
+			ADDQ(off, ptr[name])
+		}
 	})
 }
 

@@ -74,10 +74,8 @@ func (v isa) passGroup(factors int) (panels int, held bool) {
 // at returns the operand of a row field, factor that of a per-channel field. Rows
 // of x are stored in s, the others in fp32.
 func rowPass(v isa, f *frame, s format, rows, factors []string, body func(at func(string) Mem, factor func(string) Op)) {
-	fields, ptr := slices.Concat(rows, factors), map[string]reg.GPVirtual{}
-	for _, name := range fields {
-		ptr[name] = f.load(name)
-	}
+	fields := slices.Concat(rows, factors)
+	ptr := f.pointers(fields...)
 	left, stride, off, end := f.load("width"), f.load("skip"), GP64(), f.load("rows")
 	ADDQ(left, stride)
 	if s == halfRows { // offsets count bytes of x; the others' are scaled by 2

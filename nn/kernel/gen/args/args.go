@@ -73,7 +73,9 @@ var Structs = map[string][]Field{
 	"normArgs": {
 		{"y", "*float32", "output rows"},
 		{"x, skip", "*float32", "input rows"},
+		{"u", "*float32", "rows of the result's gradient"},
 		{"gamma, beta", "*float32", "per channel"},
+		{"dgamma, dbeta", "*float32", "per channel, added to"},
 		{"rows", "uintptr", "number of rows, > 0"},
 		{"panels", "uintptr", "panels of 16 floats of a row, > 0"},
 		{"alpha, eps", "uint64", "float32 bits"},
