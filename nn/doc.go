@@ -1,8 +1,9 @@
 // Package nn says what a net is: its architecture [Arch], its named parameters
-// [Net], how a fresh one is made [Init], how batch norm is folded into the
-// convolutions before it [Fold], and its file ([WriteSafetensors],
-// [ReadSafetensors]). It computes nothing: nn/cpu infers, trainer trains, and
-// internal/testing/reference is the plain float64 forward pass that both are tested against.
+// [Net], how a fresh one is made [Init], how it becomes a larger one [Grow], how batch
+// norm is folded into the convolutions before it [Fold], and its file
+// ([WriteSafetensors], [ReadSafetensors]). It computes nothing: nn/cpu infers, trainer
+// trains, and internal/testing/reference is the plain float64 forward pass that both are
+// tested against.
 //
 // An architecture is a list of blocks, each of a kind, and heads that read the last
 // block's output. kinds.go is the table of the kinds: sizes, parameters, operations and

@@ -90,7 +90,7 @@ func TestCommands(t *testing.T) {
 	for _, path := range []string{
 		"train", "selfplay", "export", "match", "describe", "report", "ctl", "uci", "bench", "bench kernels", "bench infer", "bench train", "bench selfplay", "bench precision", "perft", "exam starts", "exam measure", "doctor", "version",
 		"shuffle", "import-pgn", "rescore", "positions", "pin", "verify", "test-dataloader", "dataloader-graph", "bench loader",
-		"dump-chunk", "filter-chunks", "result-distribution", "position-weights", "startpos-policy", "import-net", "export-net", "probe", "net-math",
+		"dump-chunk", "filter-chunks", "result-distribution", "position-weights", "startpos-policy", "import-net", "export-net", "probe", "net-math", "grow",
 		"pipeline", "pipeline sweep", "init", "eval", "overfit", "tune-lr", "train-epoch", "migrate-checkpoint", "backfill-metrics",
 		"plugins", "plugins list", "plugins describe", "plugins lock", "plugins verify", "plugins test", "plugins swap", "bench plugins",
 	} {
@@ -103,7 +103,7 @@ func TestCommands(t *testing.T) {
 		"shuffle":    "input-dir output-dir scratch-dir num-threads min-rows max-rows keep-target-rows expand-window-per-row taper-window-exponent taper-window-scale add-to-data-rows approx-rows-per-file seed dry-run json",
 		"dump-chunk": "member json", "filter-chunks": "out result end min-plies max-plies min-positions version input-format startpos distinct limit dry-run json",
 		"import-pgn": "out target label-smoothing policy-temperature draw-rate lc0-chunks strict json", "rescore": "out rescorer set plugin-dir format json",
-		"import-net": "out", "export-net": "out format encoding fold exporter set plugin-dir games", "probe": "net position json", "net-math": "net out",
+		"import-net": "out", "export-net": "out format encoding fold exporter set plugin-dir games", "probe": "net position json", "net-math": "net out", "grow": "net out format seed json",
 		"plugins list": "plugin-dir run-dir json", "plugins describe": "plugin-dir run-dir kind json", "plugins lock": "plugin-dir run-dir file json", "plugins verify": "plugin-dir run-dir file json",
 		"plugins test": "plugin-dir run-dir kind set seed json", "plugins swap": "process set", "bench plugins": "seconds program set json",
 		"bench loader": "mode games dir json", "init": "config seed", "verify": "json", "positions": "out position-selector",

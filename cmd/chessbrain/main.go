@@ -94,7 +94,7 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 	addGroup(root, "Games, chunks and rows",
 		newPipeline(), newShuffle(), newImportPGN(), newRescore(), newPositions(), newPin(), newGC(), newVerify(), newTestDataloader(), newDataloaderGraph(),
 		newDumpChunk(), newFilterChunks(), newResultDistribution(), newPositionWeights(), newStartposPolicy())
-	addGroup(root, "Nets", newImportNet(), newExportNet(), newProbe(), newNetMath())
+	addGroup(root, "Nets", newImportNet(), newExportNet(), newProbe(), newNetMath(), newGrow())
 	addGroup(root, "Around the trainer",
 		newPlugins(), newEval(), newOverfit(), newTuneLR(), newTrainEpoch(), newMigrateCheckpoint(), newBackfillMetrics())
 	addGroup(root, "This machine", newBench(), newPerft(), newDoctor(), newMan(), newVersion())

@@ -48,7 +48,7 @@ func (d Diff) Err() error {
 	return bad.orNil()
 }
 
-const takeOldOrNewRun = "leave it away, or begin a new run with another --run-dir; chessbrain migrate-checkpoint takes the weights along"
+const takeOldOrNewRun = "leave it away, or begin a new run with another --run-dir; chessbrain migrate-checkpoint takes the weights along, and chessbrain grow makes a larger net of them"
 
 // Compare holds the configuration that a run was begun (or last gone on with)
 // against the one of this start; both are effective ones. A change is refused
