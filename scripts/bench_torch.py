@@ -110,6 +110,11 @@ class Net(nn.Module):
         return policy, self.value(x), functional.relu(self.moves_left(x))
 
 
+def norm(layer, x):
+    """Layer norm in the type of its weights, which autocast on CPUs does not see to in PyTorch 1.13."""
+    return layer(x.to(layer.weight.dtype))
+
+
 class Smolgen(nn.Module):
     """What an encoder adds to the products of queries and keys; `shared` is of all encoders."""
 
@@ -121,8 +126,8 @@ class Smolgen(nn.Module):
         self.fc2, self.ln2 = nn.Linear(256, heads * 256), nn.LayerNorm(heads * 256, eps=1e-3)
 
     def forward(self, x):
-        y = self.ln1(functional.silu(self.fc1(self.compress(x).flatten(1))))
-        y = self.ln2(functional.silu(self.fc2(y))).view(x.shape[0], self.heads, 256)
+        y = norm(self.ln1, functional.silu(self.fc1(self.compress(x).flatten(1))))
+        y = norm(self.ln2, functional.silu(self.fc2(y))).view(x.shape[0], self.heads, 256)
         return self.shared[0](y).view(x.shape[0], self.heads, 64, 64)
 
 
@@ -144,8 +149,8 @@ class Encoder(nn.Module):
         if self.smolgen is not None:
             logits = logits + self.smolgen(x)
         y = (logits.softmax(3) @ v).transpose(1, 2).reshape(n, 64, width)
-        x = self.ln1(self.scale * self.out(y) + x)
-        return self.ln2(self.scale * self.ffn2(functional.relu(self.ffn1(x))) + x)
+        x = norm(self.ln1, self.scale * self.out(y) + x)
+        return norm(self.ln2, self.scale * self.ffn2(functional.relu(self.ffn1(x))) + x)
 
 
 def mish_of(x):
