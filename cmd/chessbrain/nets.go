@@ -28,9 +28,10 @@ func newImportNet() *cobra.Command {
 		Short: "Make a net file of ours from a net of Leela's",
 		Long: `Reads a network file of Leela Chess Zero and writes it as safetensors, for train
 --net, match, uci and all others. Known are residual towers with or without
-squeeze-and-excitation, ReLU or mish, with convolutional or classical policy, WDL
-or scalar value, moves left or none, of input format 1 (112 planes); not known are
-attention nets. The content says what the file is, not its name.
+squeeze-and-excitation and attention nets with or without smolgen, with any policy
+head, WDL or scalar value, moves left or none, of input format 1 (112 planes). Of
+several heads "vanilla" and "winner" are taken. The content says what the file is,
+not its name.
 
 What the file says of license and training steps becomes metadata. Weights of
 plane 109 are multiplied by 99: our nets see rule50/99. A file without batch norm
@@ -97,8 +98,13 @@ func writeNet(c *cobra.Command, n *tools.Net, out string, w *tools.NetWriter) er
 		NetID   string  `json:"net_id"` // of the net that was read
 		Step    string  `json:"step,omitempty"`
 		License string  `json:"license,omitempty"`
-	}{n.Name, out, w.Format, n.Arch, n.ID(), n.Meta[setup.MetaStep], n.Meta[setup.MetaLicense]}
-	return answerf(c, r, "%s -> %s (%s)\nnet %s\nid %s\n", r.From, r.Out, r.Format, n.Arch.Summary(), r.NetID)
+		Left    string  `json:"other_heads,omitempty"` // of the file, which the net does not have
+	}{n.Name, out, w.Format, n.Arch, n.ID(), n.Meta[setup.MetaStep], n.Meta[setup.MetaLicense], n.Meta[setup.MetaOtherHeads]}
+	left := ""
+	if r.Left != "" {
+		left = "left out: " + r.Left + "\n"
+	}
+	return answerf(c, r, "%s -> %s (%s)\nnet %s\nid %s\n%s", r.From, r.Out, r.Format, n.Arch.Summary(), r.NetID, left)
 }
 
 func newNetMath() *cobra.Command {

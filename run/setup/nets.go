@@ -26,6 +26,8 @@ const (
 	MetaName    = "name"
 	MetaStep    = "step" // optimizer steps
 	MetaLicense = "license"
+	// MetaOtherHeads lists the heads of a file of Leela's that the net did not take.
+	MetaOtherHeads = "other_heads"
 )
 
 // NamesNet says whether a path is meant as a net file and not as a run or a
@@ -73,8 +75,12 @@ func ReadNetFile(path string) (*nn.Net, map[string]string, error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("read net %s: %w", path, err)
 		}
-		return net, map[string]string{MetaName: filepath.Base(path), MetaLicense: info.License,
-			MetaStep: strconv.FormatUint(uint64(info.TrainingSteps), 10)}, nil
+		meta := map[string]string{MetaName: filepath.Base(path), MetaLicense: info.License,
+			MetaStep: strconv.FormatUint(uint64(info.TrainingSteps), 10)}
+		if info.OtherHeads != "" {
+			meta[MetaOtherHeads] = info.OtherHeads
+		}
+		return net, meta, nil
 	}
 	if bytes.HasPrefix(head, []byte{0x08}) && !bytes.HasPrefix(head[min(8, len(head)):], []byte("{")) {
 		return nil, nil, fmt.Errorf("read net %s: %w", path, ErrONNX)
