@@ -37,6 +37,7 @@ const (
 	PolicyConvolutional = "convolutional" // 80 planes, of which 73 are gathered to the 1858 moves
 	PolicyClassical     = "classical"     // one fully connected layer to the 1858 moves
 	PolicyAttention     = "attention"     // the square that a move leaves and the one that it goes to are multiplied
+	PolicyEncoded       = "encoded"       // the same behind encoders of the head's own
 	PolicyMoves         = "moves"         // of a sparse net: a row of units a move
 
 	// Kinds of value and moves-left heads.
@@ -92,6 +93,12 @@ type Head struct {
 	Form     string `json:"form,omitempty"`     // of a value head: ValueWDL or ValueScalar
 	Channels int    `json:"channels,omitempty"` // of the 1x1 convolution, or of an attention policy's embedding
 	Hidden   int    `json:"hidden,omitempty"`   // units before the last layer; of an attention policy's queries and keys
+
+	// Of PolicyEncoded: encoders, and their sizes as in Block.
+	Encoders      int `json:"encoders,omitempty"`
+	EncoderHidden int `json:"encoder_hidden,omitempty"`
+	Heads         int `json:"heads,omitempty"`
+	HeadWidth     int `json:"head_width,omitempty"`
 }
 
 // DefaultArch returns the default net: 32 filters, 4 blocks, SE, convolutional

@@ -16,10 +16,11 @@ const (
 	maxHeads         = 256
 )
 
-// Epsilons of layer norms.
+// Epsilons of layer norms: of encoders, of smolgen and a dense embedding, and of the
+// encoders behind that.
 const (
 	encoderEpsilon = 1e-6
-	denseEpsilon   = 1e-3 // in a net with BlockDenseEmbedding, and of smolgen
+	InnerEpsilon   = 1e-3
 )
 
 func gated(b *Block) *int                { return &b.Gated }
@@ -46,6 +47,13 @@ var (
 		size[Block]{name: "compressed", of: func(b *Block) *int { return &b.Compressed }, lo: 1, hi: 4096},
 		size[Block]{name: "smolgen_hidden", of: func(b *Block) *int { return &b.SmolgenHidden }, lo: 1, hi: 1 << 14},
 		size[Block]{name: "smolgen_units", of: func(b *Block) *int { return &b.SmolgenUnits }, lo: 1, hi: 4096})
+
+	attentionPolicySizes = []size[Head]{{name: "channels", of: channels, lo: 1, hi: 4096}, {name: "hidden", of: hidden, lo: 1, hi: 4096}}
+	encodedPolicySizes   = append(attentionPolicySizes[:2:2],
+		size[Head]{name: "encoders", of: func(h *Head) *int { return &h.Encoders }, lo: 1, hi: maxBlocks},
+		size[Head]{name: "encoder_hidden", of: func(h *Head) *int { return &h.EncoderHidden }, lo: 1, hi: 1 << 14},
+		size[Head]{name: "heads", of: func(h *Head) *int { return &h.Heads }, lo: 1, hi: maxHeads},
+		size[Head]{name: "head_width", of: func(h *Head) *int { return &h.HeadWidth }, lo: 1, hi: 4096})
 
 	hiddenChoices  = []choice{{"hidden_activation", hiddenActivation, innerActivations}}
 	smolgenChoices = append(hiddenChoices[:1:1], choice{"smolgen_activation", smolgenActivation, innerActivations})
@@ -107,23 +115,54 @@ func (l *layers) feedForward(name, norm string, b Block, in int) {
 	l.norm(name+"."+norm, in)
 }
 
+// attentionPolicyLayers are those of either attention policy.
+func attentionPolicyLayers(l *layers, a Arch, h Head) {
+	l.squares("policy.embedding", a.Width(), h.Channels)
+	for i := range h.Encoders {
+		encoderLayers(l, PolicyEncoderName(i), a.PolicyEncoder(), h.Channels)
+	}
+	l.squares("policy.q", h.Channels, h.Hidden)
+	l.squares("policy.k", h.Channels, h.Hidden)
+	l.add("policy.promotion", Weight, numPromotionRows, h.Hidden)
+	l.flops += 2 * usualMoves * int64(h.Hidden)
+}
+
+// Attends reports whether h is an attention policy head.
+func (h Head) Attends() bool { return h.Kind == PolicyAttention || h.Kind == PolicyEncoded }
+
+// PolicyEncoderName begins the names of the parameters of PolicyEncoded's encoder i.
+func PolicyEncoderName(i int) string { return fmt.Sprintf("policy.encoder.%d", i) }
+
+// PolicyEncoder returns each encoder of PolicyEncoded. Layers add to their input as it is.
+func (a Arch) PolicyEncoder() Block {
+	h, activation := a.Head(Policy), SELU
+	if a.Attention() {
+		activation = a.Blocks[len(a.Blocks)-1].HiddenActivation
+	}
+	return Block{Kind: BlockEncoder, Hidden: h.EncoderHidden, HiddenActivation: activation, Heads: h.Heads, HeadWidth: h.HeadWidth}
+}
+
 // Attention reports whether the body is an attention net's.
 func (a Arch) Attention() bool {
 	return len(a.Blocks) > 0 && (a.Blocks[0].Kind == BlockEmbedding || a.Blocks[0].Kind == BlockDenseEmbedding)
 }
 
-// BranchScale returns the factor of what an attention net's layers add to their input,
-// (2*encoders)^-1/4, as in DeepNet (Wang et al. 2022) turned round.
-func (a Arch) BranchScale() float64 { return math.Pow(2*float64(len(a.Blocks)-1), -0.25) }
+// Residual says how an encoder's layers go on from their input: LayerNorm(Scale*y + x)
+// with Epsilon added to the variance.
+type Residual struct{ Scale, Epsilon float64 }
 
-// NormEpsilons returns what an attention net's layer norms add to the variance: those of
-// the blocks, and those of smolgen and of a dense embedding.
-func (a Arch) NormEpsilons() (blocks, inner float64) {
+// BodyResidual returns that of an attention net's blocks: the scale is (2*encoders)^-1/4,
+// as in DeepNet (Wang et al. 2022) turned round.
+func (a Arch) BodyResidual() Residual {
+	r := Residual{math.Pow(2*float64(len(a.Blocks)-1), -0.25), encoderEpsilon}
 	if a.Blocks[0].Kind == BlockDenseEmbedding {
-		return denseEpsilon, denseEpsilon
+		r.Epsilon = InnerEpsilon
 	}
-	return encoderEpsilon, denseEpsilon
+	return r
 }
+
+// PolicyResidual returns that of PolicyEncoded's encoders.
+func PolicyResidual() Residual { return Residual{1, encoderEpsilon} }
 
 // PolicyActivation returns the activation of an attention policy's embedding: SELU behind
 // a tower, as in Leela's nets, else the net's.

@@ -74,7 +74,7 @@ func Fold(n *Net) *Folded {
 			l.Convs[1].Bias = n.Get("policy.conv2.bias")
 		case PolicyClassical:
 			l = Layers{[]Conv{n.foldConv("policy.conv1", "policy.bn")}, n.dense("policy.fc")}
-		case PolicyAttention:
+		case PolicyAttention, PolicyEncoded:
 			l.Dense = n.dense("policy.embedding", "policy.q", "policy.k", "policy.promotion")
 		case HeadFlattened:
 			l = Layers{[]Conv{n.foldConv(name+".conv", name+".bn")}, n.dense(name+".fc1", name+".fc2")}

@@ -141,15 +141,9 @@ var headKinds = map[string]*headKind{PolicyConvolutional: {
 		l.dense("policy.fc", ClassicalChannels*encoding.NumSquares, encoding.NumPolicy)
 	},
 }, PolicyAttention: {
-	takes: planes, outputs: []string{Policy},
-	sizes: []size[Head]{{name: "channels", of: channels, lo: 1, hi: 4096}, {name: "hidden", of: hidden, lo: 1, hi: 4096}},
-	layers: func(l *layers, a Arch, h Head) {
-		l.squares("policy.embedding", a.Width(), h.Channels)
-		l.squares("policy.q", h.Channels, h.Hidden)
-		l.squares("policy.k", h.Channels, h.Hidden)
-		l.add("policy.promotion", Weight, numPromotionRows, h.Hidden)
-		l.flops += 2 * usualMoves * int64(h.Hidden)
-	},
+	takes: planes, outputs: []string{Policy}, sizes: attentionPolicySizes, layers: attentionPolicyLayers,
+}, PolicyEncoded: {
+	takes: planes, outputs: []string{Policy}, sizes: encodedPolicySizes, layers: attentionPolicyLayers,
 }, PolicyMoves: {
 	usual: true, takes: vector, outputs: []string{Policy},
 	sizes: []size[Head]{{name: "units", of: hidden, lo: SparseBlock, hi: 512, step: SparseBlock, suffix: "p", usual: usualPolicyUnits}},

@@ -85,8 +85,8 @@ func archOf(file *netpb.Net, f *netpb.NetworkFormat) (a nn.Arch, err error) {
 
 // checkPolicy refuses a policy head that files do not have behind the body.
 func checkPolicy(a nn.Arch) error {
-	if kind := a.Head(nn.Policy).Kind; a.Attention() && kind != nn.PolicyAttention {
-		return fmt.Errorf("%w: a %s policy head behind an attention body, where files have an attention policy", ErrUnsupported, kind)
+	if h := a.Head(nn.Policy); a.Attention() && !h.Attends() {
+		return fmt.Errorf("%w: a %s policy head behind an attention body, where files have an attention policy", ErrUnsupported, h.Kind)
 	}
 	return nil
 }
@@ -135,20 +135,15 @@ func (c counter) attention(activation string, w *netpb.Weights, f *netpb.Network
 		return nil, unknown(fmt.Sprintf("input embedding %d", f.GetInputEmbedding()))
 	}
 	blocks := []nn.Block{input}
-	heads := max(1, int(min(w.GetHeadcount(), 1<<16)))
 	for i, e := range w.GetEncoder() {
-		m := e.GetMha()
-		if m.GetRpeQ() != nil || m.GetRpeK() != nil || m.GetRpeV() != nil {
-			return nil, unknown(fmt.Sprintf("relative positions (rpe) of encoder %d", i))
+		b, err := c.encoder(fmt.Sprintf("encoder %d", i), e, w.GetHeadcount())
+		if err != nil {
+			return nil, err
 		}
-		inner := c.count(m.GetQB())
-		b := nn.Block{Kind: nn.BlockEncoder, Hidden: c.count(e.GetFfn().GetDense1B()), HiddenActivation: hidden, Heads: heads, HeadWidth: inner / heads}
-		if inner%heads != 0 {
-			return nil, fmt.Errorf("%w: %d queries of encoder %d for %d heads", ErrCorrupt, inner, i, heads)
-		}
-		if s := m.GetSmolgen(); s != nil {
+		b.HiddenActivation = hidden
+		if s := e.GetMha().GetSmolgen(); s != nil {
 			b.Kind, b.Compressed, b.SmolgenHidden = nn.BlockSmolgen, c.ratio(s.GetCompress(), width), c.count(s.GetDense1B())
-			b.SmolgenUnits = c.count(s.GetDense2B()) / heads
+			b.SmolgenUnits = c.count(s.GetDense2B()) / b.Heads
 			if b.SmolgenActivation, err = activationName("smolgen", f.GetSmolgenActivation(), activation); err != nil {
 				return nil, err
 			}
@@ -156,6 +151,20 @@ func (c counter) attention(activation string, w *netpb.Weights, f *netpb.Network
 		blocks = append(blocks, b)
 	}
 	return blocks, nil
+}
+
+// encoder returns the sizes of an encoder.
+func (c counter) encoder(name string, e *netpb.EncoderLayer, heads uint32) (b nn.Block, err error) {
+	m := e.GetMha()
+	if m.GetRpeQ() != nil || m.GetRpeK() != nil || m.GetRpeV() != nil {
+		return b, fmt.Errorf("%w: relative positions (rpe) of %s", ErrUnsupported, name)
+	}
+	b = nn.Block{Kind: nn.BlockEncoder, Hidden: c.count(e.GetFfn().GetDense1B()), Heads: max(1, int(min(heads, 1<<16)))}
+	inner := c.count(m.GetQB())
+	if b.HeadWidth = inner / b.Heads; inner%b.Heads != 0 {
+		return b, fmt.Errorf("%w: %d queries of %s for %d heads", ErrCorrupt, inner, name, b.Heads)
+	}
+	return b, nil
 }
 
 // activations are those inside encoders, by their numbers in the file; 0 is the net's own.
@@ -208,10 +217,19 @@ func (c counter) policy(channels int, f *netpb.NetworkFormat, w *netpb.Weights) 
 		}
 		h.Kind = nn.PolicyConvolutional
 	default:
-		if n := len(w.GetPolEncoder()); n > 0 {
-			return h, fmt.Errorf("%w: an attention policy head with %d encoders of its own", ErrUnsupported, n)
-		}
 		h.Kind, h.Channels, h.Hidden = nn.PolicyAttention, c.count(w.GetIpPolB()), c.count(w.GetIp2PolB())
+		for i, e := range w.GetPolEncoder() {
+			b, err := c.encoder(fmt.Sprintf("policy encoder %d", i), e, w.GetPolHeadcount())
+			if err != nil {
+				return h, err
+			}
+			sizes := nn.Head{Output: h.Output, Kind: nn.PolicyEncoded, Channels: h.Channels, Hidden: h.Hidden,
+				Encoders: len(w.GetPolEncoder()), EncoderHidden: b.Hidden, Heads: b.Heads, HeadWidth: b.HeadWidth}
+			if e.GetMha().GetSmolgen() != nil || i > 0 && sizes != h {
+				return h, fmt.Errorf("%w: policy encoder %d has smolgen or is not like encoder 0", ErrUnsupported, i)
+			}
+			h = sizes
+		}
 	}
 	return h, nil
 }
@@ -223,7 +241,7 @@ func pickHeads(w *netpb.Weights) (others []string) {
 		h := p.GetVanilla()
 		w.IpPolW, w.IpPolB = cmp.Or(h.GetIpPolW(), p.GetIpPolW()), cmp.Or(h.GetIpPolB(), p.GetIpPolB())
 		w.Ip2PolW, w.Ip2PolB, w.Ip3PolW, w.Ip3PolB, w.Ip4PolW = h.GetIp2PolW(), h.GetIp2PolB(), h.GetIp3PolW(), h.GetIp3PolB(), h.GetIp4PolW()
-		w.PolEncoder = h.GetPolEncoder()
+		w.PolEncoder, w.PolHeadcount = h.GetPolEncoder(), proto.Uint32(h.GetPolHeadcount())
 		for _, o := range []struct {
 			name string
 			head *netpb.PolicyHead

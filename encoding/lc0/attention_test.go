@@ -85,7 +85,7 @@ func TestAttentionFiles(t *testing.T) {
 		"smolgen.weight":                func(_ *netpb.Net, w *netpb.Weights, _ *netpb.NetworkFormat) { w.SmolgenW = nil },
 		"tower.1.smolgen.ln2.beta":      func(_ *netpb.Net, w *netpb.Weights, _ *netpb.NetworkFormat) { w.Encoder[1].Mha.Smolgen.Ln2Betas = nil },
 		"block 2 is not like block 1":   func(_ *netpb.Net, w *netpb.Weights, _ *netpb.NetworkFormat) { w.Encoder[1].Mha.Smolgen = nil },
-		"1 encoders of its own":         func(_ *netpb.Net, w *netpb.Weights, _ *netpb.NetworkFormat) { w.PolEncoder = w.Encoder[:1] },
+		"policy encoder 0 has smolgen":  func(_ *netpb.Net, w *netpb.Weights, _ *netpb.NetworkFormat) { w.PolEncoder = w.Encoder[:1] },
 		"behind an attention body":      func(_ *netpb.Net, _ *netpb.Weights, nf *netpb.NetworkFormat) { nf.Policy = proto.Int32(policyConv) },
 		"value_channels":                func(_ *netpb.Net, w *netpb.Weights, _ *netpb.NetworkFormat) { w.IpValB = nil },
 		"embedding of 0 numbers":        func(_ *netpb.Net, w *netpb.Weights, _ *netpb.NetworkFormat) { w.IpEmbB = nil },

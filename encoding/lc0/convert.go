@@ -49,7 +49,7 @@ type converter struct {
 // kinds are the blocks and heads that Leela's network files and our ONNX files hold,
 // pooled heads as flattened ones.
 var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.BlockEmbedding, nn.BlockDenseEmbedding, nn.BlockEncoder, nn.BlockSmolgen,
-	nn.PolicyConvolutional, nn.PolicyClassical, nn.PolicyAttention, nn.HeadFlattened, nn.HeadPooled}
+	nn.PolicyConvolutional, nn.PolicyClassical, nn.PolicyAttention, nn.PolicyEncoded, nn.HeadFlattened, nn.HeadPooled}
 
 // A layerVisitor is shown the layers of a net in the nets' order, with their places in a
 // file's weights.
@@ -179,8 +179,11 @@ func (l layerPlaces) head(a nn.Arch, h nn.Head, w *netpb.Weights) {
 		last := made(&w.Policy)
 		l.conv("policy.conv1", "policy.bn", &w.Policy1)
 		l.dense("policy.conv2", &last.Weights, &last.Biases)
-	case h.Kind == nn.PolicyAttention:
+	case h.Attends():
 		l.dense("policy.embedding", &w.IpPolW, &w.IpPolB)
+		for i := range h.Encoders {
+			l.encoder(nn.PolicyEncoderName(i), element(&w.PolEncoder, i), a.PolicyEncoder())
+		}
 		l.dense("policy.q", &w.Ip2PolW, &w.Ip2PolB)
 		l.dense("policy.k", &w.Ip3PolW, &w.Ip3PolB)
 		l.param("policy.promotion.weight", &w.Ip4PolW)

@@ -96,7 +96,7 @@ func minVersion(a nn.Arch, v [3]uint32, e LayerEncoding) [3]uint32 {
 		}
 	}
 	raise(true, versionTower)
-	raise(a.Activation == nn.Mish || a.Head(nn.Policy).Kind == nn.PolicyAttention, versionMish)
+	raise(a.Activation == nn.Mish || a.Head(nn.Policy).Attends(), versionMish)
 	raise(a.Attention(), versionAttention)
 	raise(a.Blocks[0].Kind == nn.BlockDenseEmbedding, versionDense)
 	raise(e != Linear16, versionEncodings)
@@ -112,7 +112,7 @@ func formatOf(a nn.Arch) *netpb.NetworkFormat {
 		return &no
 	}
 	wdl := a.ValueForm() == nn.ValueWDL
-	policy := map[string]int32{nn.PolicyClassical: policyClassical, nn.PolicyConvolutional: policyConv, nn.PolicyAttention: policyAttention}
+	policy := map[string]int32{nn.PolicyClassical: policyClassical, nn.PolicyConvolutional: policyConv, nn.PolicyAttention: policyAttention, nn.PolicyEncoded: policyAttention}
 	f := &netpb.NetworkFormat{
 		Input:             proto.Int32(inputClassical),
 		Output:            choose(wdl, outputWDL, outputClassical),
@@ -146,6 +146,9 @@ func (b *netBuilder) weights() *netpb.Weights {
 	w := &netpb.Weights{}
 	if last := b.net.Arch.Blocks[len(b.net.Arch.Blocks)-1]; last.Heads > 0 {
 		w.Headcount = proto.Uint32(uint32(last.Heads))
+	}
+	if h := b.net.Arch.Head(nn.Policy); h.Heads > 0 {
+		w.PolHeadcount = proto.Uint32(uint32(h.Heads))
 	}
 	eachLayer(b.net.Arch, w, b)
 	return w

@@ -114,7 +114,7 @@ func (b *onnxBuilder) net(f *nn.Folded) {
 		case nn.BlockEmbedding, nn.BlockDenseEmbedding:
 			squares = b.embedding(k)
 		case nn.BlockEncoder, nn.BlockSmolgen:
-			squares = b.encoder(fmt.Sprintf("/encoder%d", i-1), squares, nn.BlockName(i), k)
+			squares = b.encoder(fmt.Sprintf("/encoder%d", i-1), squares, nn.BlockName(i), k, b.arch.BodyResidual())
 		}
 	}
 	if squares != "" {
@@ -124,7 +124,7 @@ func (b *onnxBuilder) net(f *nn.Folded) {
 		switch l := &f.Heads[i]; h.Output {
 		case nn.Policy:
 			b.outputs = append(b.outputs, valueInfo(OnnxPolicy, encoding.NumPolicy))
-			if h.Kind != nn.PolicyAttention {
+			if !h.Attends() {
 				b.policy(x, h.Kind, l)
 				continue
 			}

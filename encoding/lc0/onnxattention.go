@@ -1,6 +1,7 @@
 package lc0
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -67,10 +68,10 @@ func (b *onnxBuilder) norm(name, x, param string, epsilon float64) string {
 }
 
 // feedForward is two layers on each square, and the norm of their sum with the input.
-func (b *onnxBuilder) feedForward(name, x, param, activation string, epsilon float64) string {
+func (b *onnxBuilder) feedForward(name, x, param, activation string, r nn.Residual) string {
 	y := b.activation(name+"/ffn/dense1", b.layer(name+"/ffn/dense1", x, param+".ffn1", 1), activation)
-	y = b.layer(name+"/ffn/dense2", y, param+".ffn2", b.arch.BranchScale())
-	return b.norm(name+"/ln2", b.node("Add", name+"/ffn/skip", []string{y, x}), param+".ln2", epsilon)
+	y = b.layer(name+"/ffn/dense2", y, param+".ffn2", r.Scale)
+	return b.norm(name+"/ln2", b.node("Add", name+"/ffn/skip", []string{y, x}), param+".ln2", r.Epsilon)
 }
 
 // embedding is the first block of an attention net. What squares are told of the others
@@ -78,7 +79,6 @@ func (b *onnxBuilder) feedForward(name, x, param, activation string, epsilon flo
 // encoding.SquareMap, and becomes a bias of each square.
 func (b *onnxBuilder) embedding(k nn.Block) string {
 	const name = "/attn_body"
-	_, epsilon := b.arch.NormEpsilons()
 	fc := b.params.Dense("input.fc")
 	fc.Weight = slices.Clone(fc.Weight)
 	leelas(b.arch, "input.fc.weight", fc.Weight, false)
@@ -95,14 +95,14 @@ func (b *onnxBuilder) embedding(k nn.Block) string {
 	}
 	x = b.act(name+"/embedding", b.node("Add", name+"/embedding", []string{x, others}))
 	if dense {
-		x = b.norm(name+"/ln1", x, "input.ln1", epsilon)
+		x = b.norm(name+"/ln1", x, "input.ln1", nn.InnerEpsilon)
 	}
 	if k.Gated > 0 {
 		x = b.node("Mul", name+"/gate/mul", []string{x, b.gate(name+"/gate/mul/w", "input.gate.gamma")})
 		x = b.node("Add", name+"/gate/add", []string{x, b.gate(name+"/gate/add/w", "input.gate.beta")})
 	}
 	if dense {
-		x = b.feedForward(name, x, "input", k.HiddenActivation, epsilon)
+		x = b.feedForward(name, x, "input", k.HiddenActivation, b.arch.BodyResidual())
 	}
 	return x
 }
@@ -150,11 +150,10 @@ func (b *onnxBuilder) gate(name, param string) string {
 }
 
 // encoder is attention between the squares, then two layers on each.
-func (b *onnxBuilder) encoder(name, x, param string, k nn.Block) string {
-	epsilon, _ := b.arch.NormEpsilons()
-	y := b.layer(name+"/mha/out", b.attention(name, x, param, k), param+".out", b.arch.BranchScale())
-	x = b.norm(name+"/ln1", b.node("Add", name+"/mha/skip", []string{y, x}), param+".ln1", epsilon)
-	return b.feedForward(name, x, param, k.HiddenActivation, epsilon)
+func (b *onnxBuilder) encoder(name, x, param string, k nn.Block, r nn.Residual) string {
+	y := b.layer(name+"/mha/out", b.attention(name, x, param, k), param+".out", r.Scale)
+	x = b.norm(name+"/ln1", b.node("Add", name+"/mha/skip", []string{y, x}), param+".ln1", r.Epsilon)
+	return b.feedForward(name, x, param, k.HiddenActivation, r)
 }
 
 // attention returns the values of all squares, weighted for each square and head:
@@ -178,11 +177,10 @@ func (b *onnxBuilder) attention(encoder, x, param string, k nn.Block) string {
 // smolgen returns what the whole position adds to the products of queries and keys:
 // [batch,heads,64,64]. Its last layer is that of all encoders.
 func (b *onnxBuilder) smolgen(name, x, param string, k nn.Block) string {
-	_, epsilon := b.arch.NormEpsilons()
 	y := b.reshape(name+"/compress", b.layer(name+"/compress", x, param+".compress", 1), encoding.NumSquares*k.Compressed)
 	for _, i := range []string{"1", "2"} {
 		y = b.activation(name+"/dense"+i, b.layer(name+"/dense"+i, y, param+".fc"+i, 1), k.SmolgenActivation)
-		y = b.norm(name+"/ln"+i, y, param+".ln"+i, epsilon)
+		y = b.norm(name+"/ln"+i, y, param+".ln"+i, nn.InnerEpsilon)
 	}
 	all := b.params.Dense("smolgen")
 	y = b.reshape(name+"/heads", y, k.Heads, k.SmolgenUnits)
@@ -196,6 +194,9 @@ func (b *onnxBuilder) smolgen(name, x, param string, k nn.Block) string {
 func (b *onnxBuilder) attentionPolicy(x string, h nn.Head) {
 	const name, none = "/policy", 3
 	x = b.activation(name+"/dense1", b.layer(name+"/dense1", x, "policy.embedding", 1), b.arch.PolicyActivation())
+	for i := range h.Encoders {
+		x = b.encoder(fmt.Sprintf("%s/encoder%d", name, i), x, nn.PolicyEncoderName(i), b.arch.PolicyEncoder(), nn.PolicyResidual())
+	}
 	k := b.layer(name+"/K", x, "policy.k", 1)
 	y := b.layer(name+"/Q", x, "policy.q", 1/math.Sqrt(float64(h.Hidden)))
 	y = b.node("MatMul", name+"/matmul", []string{y, b.transpose(name+"/K/transpose", k, 0, 2, 1)})

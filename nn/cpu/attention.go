@@ -15,18 +15,22 @@ const men = 12
 
 // attentionBody is the packed body of an attention net.
 type attentionBody struct {
-	width, inputs int       // of the embedding's layer
-	said          []float32 // [64][inputs-112]: encoding.SquareMap; nil where the men say it
-	table, bias   []float32 // of the men: [square*12 + plane][64*said], [64*said]
-	fc            kernelMat
-	ln1, ln2      norm      // of a dense embedding
-	mul, add      []float32 // gates, [64][width]; nil without
-	ffn           feedForward
-	encoders      []encoder
-	heads, depth  int
-	smolgen       kernelMat // of all encoders: a head's units to 64*64; packed is nil without
-	scale         float32   // of what layers add to their input
-	inner         float32   // epsilon of the norms of the embedding and of smolgen
+	inputs      int       // of the embedding's layer
+	said        []float32 // [64][inputs-112]: encoding.SquareMap; nil where the men say it
+	table, bias []float32 // of the men: [square*12 + plane][64*said], [64*said]
+	fc          kernelMat
+	ln1, ln2    norm      // of a dense embedding
+	mul, add    []float32 // gates, [64][width]; nil without
+	ffn         feedForward
+	stack       encoderStack
+}
+
+// encoderStack is encoders one after the other, all of the same sizes.
+type encoderStack struct {
+	encoders       []encoder
+	heads, depth   int
+	scale, epsilon float32   // nn.Residual
+	smolgen        kernelMat // of all encoders: a head's units to 64*64; packed is nil without
 }
 
 // norm is a layer norm.
@@ -41,7 +45,6 @@ type feedForward struct {
 type encoder struct {
 	qkv, out kernelMat // queries, divided by the root of the head's width, keys and values
 	ln1, ln2 norm
-	epsilon  float32
 	ffn      feedForward
 
 	// Of smolgen.
@@ -87,11 +90,10 @@ func scaled(d nn.Dense, factor float64) nn.Dense {
 }
 
 func packAttention(n *nn.Net, p kernel.Precision) *attentionBody {
-	k, first, a := attentionPacker{n, p}, n.Arch.Blocks[0], n.Arch
-	b := &attentionBody{width: first.Width, fc: k.dense("input.fc"), scale: float32(a.BranchScale())}
+	k, a := attentionPacker{n, p}, n.Arch
+	first := a.Blocks[0]
+	b := &attentionBody{fc: k.dense("input.fc"), stack: k.stack(nn.BlockName, 1, a.Blocks[1:], a.BodyResidual())}
 	b.inputs = b.fc.k
-	epsilon, inner := a.NormEpsilons()
-	b.inner = float32(inner)
 	if first.Kind == nn.BlockDenseEmbedding {
 		d := n.Dense("input.men")
 		b.table, b.bias = make([]float32, len(d.Weight)), slices.Clone(d.Bias)
@@ -104,48 +106,67 @@ func packAttention(n *nn.Net, p kernel.Precision) *attentionBody {
 		}
 	}
 	if first.Gated > 0 {
-		b.mul, b.add = make([]float32, encoding.NumSquares*b.width), make([]float32, encoding.NumSquares*b.width)
-		kernel.TransposeRows(b.mul, n.Get("input.gate.gamma"), 1, b.width, encoding.NumSquares)
-		kernel.TransposeRows(b.add, n.Get("input.gate.beta"), 1, b.width, encoding.NumSquares)
+		size := encoding.NumSquares * first.Width
+		b.mul, b.add = make([]float32, size), make([]float32, size)
+		kernel.TransposeRows(b.mul, n.Get("input.gate.gamma"), 1, first.Width, encoding.NumSquares)
+		kernel.TransposeRows(b.add, n.Get("input.gate.beta"), 1, first.Width, encoding.NumSquares)
 	}
-	for i, block := range a.Blocks[1:] {
-		name := nn.BlockName(1 + i)
+	return b
+}
+
+// stack packs encoders, whose parameters' names begin with name(from) and so on.
+func (k attentionPacker) stack(name func(int) string, from int, blocks []nn.Block, r nn.Residual) encoderStack {
+	n, s := k.net, encoderStack{scale: float32(r.Scale), epsilon: float32(r.Epsilon), heads: blocks[0].Heads, depth: blocks[0].HeadWidth}
+	for i, block := range blocks {
+		name := name(from + i)
 		e := encoder{
-			qkv:     stacked(p, scaled(n.Dense(name+".q"), 1/math.Sqrt(float64(block.HeadWidth))), n.Dense(name+".k"), n.Dense(name+".v")),
-			out:     k.dense(name + ".out"),
-			ln1:     k.norm(name + ".ln1"),
-			ln2:     k.norm(name + ".ln2"),
-			epsilon: float32(epsilon),
-			ffn:     k.feedForward(name, block),
+			qkv: stacked(k.p, scaled(n.Dense(name+".q"), 1/math.Sqrt(float64(s.depth))), n.Dense(name+".k"), n.Dense(name+".v")),
+			out: k.dense(name + ".out"), ln1: k.norm(name + ".ln1"), ln2: k.norm(name + ".ln2"), ffn: k.feedForward(name, block),
 		}
 		if block.Kind == nn.BlockSmolgen {
 			name += ".smolgen"
 			e.compress, e.fc1, e.fc2 = k.dense(name+".compress"), k.dense(name+".fc1"), k.dense(name+".fc2")
 			e.norm1, e.norm2, e.act = k.norm(name+".ln1"), k.norm(name+".ln2"), acts[block.SmolgenActivation]
 		}
-		b.encoders = append(b.encoders, e)
-		b.heads, b.depth = block.Heads, block.HeadWidth
+		s.encoders = append(s.encoders, e)
 	}
-	if b.encoders[0].compress.packed != nil {
-		b.smolgen = k.dense("smolgen")
+	if s.encoders[0].compress.packed != nil {
+		s.smolgen = k.dense("smolgen")
 	}
-	return b
+	return s
 }
 
 // mats lists all matrices.
 func (b *attentionBody) mats() []kernelMat {
-	list := []kernelMat{b.fc, b.ffn.in, b.ffn.out, b.smolgen}
-	for _, e := range b.encoders {
+	return append(b.stack.mats(), b.fc, b.ffn.in, b.ffn.out)
+}
+
+// mats lists all matrices.
+func (s *encoderStack) mats() []kernelMat {
+	list := []kernelMat{s.smolgen}
+	for _, e := range s.encoders {
 		list = append(list, e.qkv, e.out, e.ffn.in, e.ffn.out, e.compress, e.fc1, e.fc2)
 	}
 	return list
 }
 
-// attentionBuffers are an evaluator's for the boards of a group.
+// attentionBuffers are an evaluator's for the embedding of a group.
 type attentionBuffers struct {
-	input  []float32 // [64][inputs] each
-	said   []float32 // [64][inputs-112]
-	rows   []uint16  // of the men
+	input []float32 // [64][inputs] each
+	said  []float32 // [64][inputs-112]
+	rows  []uint16  // of the men
+	stack *stackBuffers
+}
+
+func newAttentionBuffers(b *attentionBody, group int) *attentionBuffers {
+	return &attentionBuffers{
+		input: make([]float32, group*encoding.NumSquares*b.inputs), said: make([]float32, len(b.bias)),
+		stack: newStackBuffers(&b.stack, group, b.ffn.in.n),
+	}
+}
+
+// stackBuffers are an evaluator's for the boards of a group.
+type stackBuffers struct {
 	y      []float32 // [64][width]
 	hidden []float32 // [64][units]
 	qkv    []float32 // [64][3*heads*depth]
@@ -159,51 +180,47 @@ type attentionBuffers struct {
 	logits             []float32 // [64][64]
 }
 
-func newAttentionBuffers(b *attentionBody, group int) *attentionBuffers {
-	rows, inner := group*encoding.NumSquares, b.heads*b.depth
+// newStackBuffers makes them for feed-forward layers of at least hidden units.
+func newStackBuffers(s *encoderStack, group, hidden int) *stackBuffers {
+	rows, inner := group*encoding.NumSquares, s.heads*s.depth
 	floats := func(n int) []float32 { return make([]float32, n) }
-	e := &b.encoders[0]
-	one := encoding.NumSquares * b.depth
-	buf := &attentionBuffers{
-		input: floats(rows * b.inputs), y: floats(rows * b.width), hidden: floats(rows * max(e.ffn.in.n, b.ffn.in.n)),
-		qkv: floats(rows * 3 * inner), seen: floats(rows * inner),
+	e := &s.encoders[0]
+	one := encoding.NumSquares * s.depth
+	buf := &stackBuffers{
+		y: floats(rows * e.out.n), hidden: floats(rows * max(e.ffn.in.n, hidden)), qkv: floats(rows * 3 * inner), seen: floats(rows * inner),
 		q: floats(one), k: floats(one), v: floats(one), o: floats(one),
-		packed: floats(max(kernel.PackedMatLen(b.depth, encoding.NumSquares), kernel.PackedMatLen(encoding.NumSquares, b.depth))),
+		packed: floats(max(kernel.PackedMatLen(s.depth, encoding.NumSquares), kernel.PackedMatLen(encoding.NumSquares, s.depth))),
 		logits: floats(encoding.NumSquares * encoding.NumSquares),
-	}
-	if b.table != nil {
-		buf.said = floats(len(b.bias))
 	}
 	if e.compress.packed != nil {
 		buf.compressed, buf.smolgen1, buf.smolgen2 = floats(rows*e.compress.n), floats(group*e.fc1.n), floats(group*e.fc2.n)
-		buf.extra = floats(group * b.heads * encoding.NumSquares * encoding.NumSquares)
+		buf.extra = floats(group * s.heads * encoding.NumSquares * encoding.NumSquares)
 	}
 	return buf
 }
 
-// attend takes n boards from first on through the body: e.x is its output.
-func (e *Evaluator) attend(c *attentionBody, b *encoding.Batch, first, n int) {
-	buf, rows := e.attention, n*encoding.NumSquares
-	e.embed(c, b, first, n)
-	for i := range c.encoders {
-		k := &c.encoders[i]
+// encode takes x, of n boards, through the encoders.
+func (e *Evaluator) encode(s *encoderStack, buf *stackBuffers, x []float32, n int) {
+	rows := n * encoding.NumSquares
+	for i := range s.encoders {
+		k := &s.encoders[i]
 		if k.compress.packed != nil {
-			e.mul(buf.compressed, e.x, &k.compress, rows, kernel.None)
+			e.mul(buf.compressed, x, &k.compress, rows, kernel.None)
 			e.mul(buf.smolgen1, buf.compressed, &k.fc1, n, k.act)
-			k.norm1.of(buf.smolgen1, buf.smolgen1, nil, 1, n, c.inner)
+			k.norm1.of(buf.smolgen1, buf.smolgen1, nil, 1, n, nn.InnerEpsilon)
 			e.mul(buf.smolgen2, buf.smolgen1, &k.fc2, n, k.act)
-			k.norm2.of(buf.smolgen2, buf.smolgen2, nil, 1, n, c.inner)
-			e.mul(buf.extra, buf.smolgen2, &c.smolgen, n*c.heads, kernel.None)
+			k.norm2.of(buf.smolgen2, buf.smolgen2, nil, 1, n, nn.InnerEpsilon)
+			e.mul(buf.extra, buf.smolgen2, &s.smolgen, n*s.heads, kernel.None)
 		}
-		e.mul(buf.qkv, e.x, &k.qkv, rows, kernel.None)
+		e.mul(buf.qkv, x, &k.qkv, rows, kernel.None)
 		for board := range n {
-			for head := range c.heads {
-				e.attendHead(c, board, head)
+			for head := range s.heads {
+				buf.attend(s, board, head)
 			}
 		}
 		e.mul(buf.y, buf.seen, &k.out, rows, kernel.None)
-		k.ln1.of(e.x, buf.y, e.x, c.scale, rows, k.epsilon)
-		e.feedForward(&k.ffn, &k.ln2, c.scale, rows, k.epsilon)
+		k.ln1.of(x, buf.y, x, s.scale, rows, s.epsilon)
+		e.feedForward(&k.ffn, &k.ln2, buf, x, s.scale, rows, s.epsilon)
 	}
 }
 
@@ -212,12 +229,11 @@ func (m *norm) of(y, x, skip []float32, scale float32, rows int, epsilon float32
 	kernel.LayerNorm(y, x, skip, scale, m.gamma, m.beta, rows, len(m.gamma), epsilon)
 }
 
-// feedForward replaces e.x.
-func (e *Evaluator) feedForward(f *feedForward, m *norm, scale float32, rows int, epsilon float32) {
-	buf := e.attention
-	e.mul(buf.hidden, e.x, &f.in, rows, f.act)
+// feedForward replaces x.
+func (e *Evaluator) feedForward(f *feedForward, m *norm, buf *stackBuffers, x []float32, scale float32, rows int, epsilon float32) {
+	e.mul(buf.hidden, x, &f.in, rows, f.act)
 	e.mul(buf.y, buf.hidden, &f.out, rows, kernel.None)
-	m.of(e.x, buf.y, e.x, scale, rows, epsilon)
+	m.of(x, buf.y, x, scale, rows, epsilon)
 }
 
 // embed sets e.x to the embedding of n boards from first on.
@@ -238,13 +254,13 @@ func (e *Evaluator) embed(c *attentionBody, b *encoding.Batch, first, n int) {
 	}
 	e.mul(e.x, buf.input, &c.fc, rows, e.net.act)
 	if c.table != nil {
-		c.ln1.of(e.x, e.x, nil, 1, rows, c.inner)
+		c.ln1.of(e.x, e.x, nil, 1, rows, nn.InnerEpsilon)
 	}
 	if c.mul != nil {
 		kernel.BatchNormApply(e.x, kernel.Stored{F32: e.x}, c.mul, c.add, nil, n, len(c.mul), kernel.None)
 	}
 	if c.table != nil {
-		e.feedForward(&c.ffn, &c.ln2, c.scale, rows, c.inner)
+		e.feedForward(&c.ffn, &c.ln2, buf.stack, e.x, c.stack.scale, rows, nn.InnerEpsilon)
 	}
 }
 
@@ -262,10 +278,10 @@ func (e *Evaluator) menSay(c *attentionBody, masks *[encoding.NumMasks]uint64) [
 	return buf.said
 }
 
-// attendHead weighs the values of one head of one board: buf.seen's columns of it.
-func (e *Evaluator) attendHead(c *attentionBody, board, head int) {
-	buf, inner := e.attention, c.heads*c.depth
+// attend weighs the values of one head of one board: buf.seen's columns of it.
+func (buf *stackBuffers) attend(c *encoderStack, board, head int) {
 	const squares = encoding.NumSquares
+	inner := c.heads * c.depth
 	for sq := range squares {
 		row := buf.qkv[(board*squares+sq)*3*inner+head*c.depth:]
 		copy(buf.q[sq*c.depth:][:c.depth], row)
@@ -292,10 +308,12 @@ type attentionPolicy struct {
 	promotion     []float32 // [4][units]
 	units         int
 	act           kernel.Act
+	stack         *encoderStack // nil without
 	moves         *[encoding.NumPolicy]uint16
 }
 
-func packAttentionPolicy(a nn.Arch, l nn.Layers, p kernel.Precision) *attentionPolicy {
+func packAttentionPolicy(n *nn.Net, l nn.Layers, p kernel.Precision) *attentionPolicy {
+	a := n.Arch
 	units := l.Dense[1].Out
 	padded := (units + kernel.RowBlock - 1) / kernel.RowBlock * kernel.RowBlock
 	pad := func(d nn.Dense) nn.Dense {
@@ -306,6 +324,10 @@ func packAttentionPolicy(a nn.Arch, l nn.Layers, p kernel.Precision) *attentionP
 	out := &attentionPolicy{
 		embedding: packDense(l.Dense[0], p), qk: stacked(p, pad(scaled(l.Dense[1], 1/math.Sqrt(float64(units)))), pad(l.Dense[2])),
 		units: padded, act: acts[a.PolicyActivation()], moves: encoding.AttentionPolicyIndex(),
+	}
+	if encoders := a.Head(nn.Policy).Encoders; encoders > 0 {
+		s := attentionPacker{n, p}.stack(nn.PolicyEncoderName, 0, slices.Repeat([]nn.Block{a.PolicyEncoder()}, encoders), nn.PolicyResidual())
+		out.stack = &s
 	}
 	for row := range slices.Chunk(l.Dense[3].Weight, units) {
 		out.promotion = append(append(out.promotion, row...), make([]float32, padded-units)...)
@@ -318,6 +340,9 @@ func packAttentionPolicy(a nn.Arch, l nn.Layers, p kernel.Precision) *attentionP
 func (e *Evaluator) attentionLogits(h *attentionPolicy, b *encoding.Batch, first, n int) {
 	rows := n * encoding.NumSquares
 	e.mul(e.policyEmbedded, e.x, &h.embedding, rows, h.act)
+	if h.stack != nil {
+		e.encode(h.stack, e.policyStack, e.policyEmbedded, n)
+	}
 	e.mul(e.policyQK, e.policyEmbedded, &h.qk, rows, kernel.None)
 	for i := range n {
 		qk, prior := e.policyQK[i*encoding.NumSquares*2*h.units:], b.PriorOf(first+i)

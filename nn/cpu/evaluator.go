@@ -44,6 +44,7 @@ type Evaluator struct {
 	movesLeft  headBuffers
 
 	policyEmbedded, policyQK []float32 // [group][64][...]: attention policy head
+	policyStack              *stackBuffers
 
 	sparse    *sparseBuffers    // of the newest sparse net
 	attention *attentionBuffers // of the newest attention net
@@ -104,6 +105,9 @@ func (e *Evaluator) allocate() {
 	}
 	if h := e.net.attentive; h != nil {
 		e.policyEmbedded, e.policyQK = floats(rows*h.embedding.n), floats(rows*h.qk.n)
+		if h.stack != nil {
+			e.policyStack = newStackBuffers(h.stack, e.group, 0)
+		}
 	}
 	if e.net.attention != nil {
 		e.attention = newAttentionBuffers(e.net.attention, e.group)
@@ -159,7 +163,8 @@ func (e *Evaluator) runGroup(b *encoding.Batch, lo, at, n int) {
 	c := e.net
 	first := lo + at
 	if c.attention != nil {
-		e.attend(c.attention, b, first, n)
+		e.embed(c.attention, b, first, n)
+		e.encode(&c.attention.stack, e.attention.stack, e.x, n)
 	} else {
 		kernel.ExpandInput(e.input, b.Masks[first:], b.Scalars[first:], n)
 		e.conv(e.x, e.input, &c.input, n, c.act)

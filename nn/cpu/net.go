@@ -54,7 +54,7 @@ type scalarHead struct{ conv, fc1, fc2 kernelMat }
 
 // kinds are the blocks and heads that this package computes.
 var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened, nn.HeadPooled,
-	nn.BlockEmbedding, nn.BlockDenseEmbedding, nn.BlockEncoder, nn.BlockSmolgen, nn.PolicyAttention, nn.BlockSparse, nn.PolicyMoves, nn.HeadDense, nn.HeadShared}
+	nn.BlockEmbedding, nn.BlockDenseEmbedding, nn.BlockEncoder, nn.BlockSmolgen, nn.PolicyAttention, nn.PolicyEncoded, nn.BlockSparse, nn.PolicyMoves, nn.HeadDense, nn.HeadShared}
 
 // New packs a net: batch norm is folded, and the columns of layers after a
 // convolution go from channel*64 + square to square*channels + channel. n is not
@@ -94,8 +94,8 @@ func New(n *nn.Net, p kernel.Precision) (*Net, error) {
 			c.moves = encoding.ConvPolicyIndex()
 		case nn.PolicyClassical:
 			c.policyProj, c.policyFC = packConv1(l.Convs[0], p), packSquares(l.Dense[0], p)
-		case nn.PolicyAttention:
-			c.attentive = packAttentionPolicy(f.Arch, l, p)
+		case nn.PolicyAttention, nn.PolicyEncoded:
+			c.attentive = packAttentionPolicy(n, l, p)
 		case nn.HeadFlattened:
 			packed := scalarHead{conv: packConv1(l.Convs[0], p), fc1: packSquares(l.Dense[0], p), fc2: packDense(l.Dense[1], p)}
 			if h.Output == nn.Value {
@@ -122,6 +122,9 @@ func (n *Net) mats() []kernelMat {
 	}
 	if n.attentive != nil {
 		list = append(list, n.attentive.embedding, n.attentive.qk)
+		if s := n.attentive.stack; s != nil {
+			list = append(list, s.mats()...)
+		}
 	}
 	if h := n.movesLeft; h != nil {
 		list = append(list, h.conv, h.fc1, h.fc2)

@@ -1082,6 +1082,7 @@ type PolicyHead struct {
 	Ip3PolB       *Layer                 `protobuf:"bytes,6,opt,name=ip3_pol_b,json=ip3PolB" json:"ip3_pol_b,omitempty"`
 	Ip4PolW       *Layer                 `protobuf:"bytes,7,opt,name=ip4_pol_w,json=ip4PolW" json:"ip4_pol_w,omitempty"`
 	PolEncoder    []*EncoderLayer        `protobuf:"bytes,8,rep,name=pol_encoder,json=polEncoder" json:"pol_encoder,omitempty"`
+	PolHeadcount  *uint32                `protobuf:"varint,9,opt,name=pol_headcount,json=polHeadcount" json:"pol_headcount,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1170,6 +1171,13 @@ func (x *PolicyHead) GetPolEncoder() []*EncoderLayer {
 		return x.PolEncoder
 	}
 	return nil
+}
+
+func (x *PolicyHead) GetPolHeadcount() uint32 {
+	if x != nil && x.PolHeadcount != nil {
+		return *x.PolHeadcount
+	}
+	return 0
 }
 
 type ValueHead struct {
@@ -1424,7 +1432,8 @@ type Weights struct {
 	Ip3PolB          *Layer                 `protobuf:"bytes,20,opt,name=ip3_pol_b,json=ip3PolB" json:"ip3_pol_b,omitempty"`
 	PolEncoder       []*EncoderLayer        `protobuf:"bytes,21,rep,name=pol_encoder,json=polEncoder" json:"pol_encoder,omitempty"`
 	Ip4PolW          *Layer                 `protobuf:"bytes,22,opt,name=ip4_pol_w,json=ip4PolW" json:"ip4_pol_w,omitempty"` // [4][units]: what promotions add
-	IpEmbW           *Layer                 `protobuf:"bytes,25,opt,name=ip_emb_w,json=ipEmbW" json:"ip_emb_w,omitempty"`    // [width][112 + what is said to a square]
+	PolHeadcount     *uint32                `protobuf:"varint,24,opt,name=pol_headcount,json=polHeadcount" json:"pol_headcount,omitempty"`
+	IpEmbW           *Layer                 `protobuf:"bytes,25,opt,name=ip_emb_w,json=ipEmbW" json:"ip_emb_w,omitempty"` // [width][112 + what is said to a square]
 	IpEmbB           *Layer                 `protobuf:"bytes,26,opt,name=ip_emb_b,json=ipEmbB" json:"ip_emb_b,omitempty"`
 	Encoder          []*EncoderLayer        `protobuf:"bytes,27,rep,name=encoder" json:"encoder,omitempty"`
 	Headcount        *uint32                `protobuf:"varint,28,opt,name=headcount" json:"headcount,omitempty"`
@@ -1630,6 +1639,13 @@ func (x *Weights) GetIp4PolW() *Layer {
 		return x.Ip4PolW
 	}
 	return nil
+}
+
+func (x *Weights) GetPolHeadcount() uint32 {
+	if x != nil && x.PolHeadcount != nil {
+		return *x.PolHeadcount
+	}
+	return 0
 }
 
 func (x *Weights) GetIpEmbW() *Layer {
@@ -1872,7 +1888,7 @@ const file_encoding_lc0_netpb_net_proto_rawDesc = "" +
 	"\x03ffn\x18\x04 \x01(\v2\x13.chessbrain.lc0.FFNR\x03ffn\x124\n" +
 	"\n" +
 	"ln2_gammas\x18\x05 \x01(\v2\x15.chessbrain.lc0.LayerR\tln2Gammas\x122\n" +
-	"\tln2_betas\x18\x06 \x01(\v2\x15.chessbrain.lc0.LayerR\bln2Betas\"\xac\x03\n" +
+	"\tln2_betas\x18\x06 \x01(\v2\x15.chessbrain.lc0.LayerR\bln2Betas\"\xd1\x03\n" +
 	"\n" +
 	"PolicyHead\x12/\n" +
 	"\bip_pol_w\x18\x01 \x01(\v2\x15.chessbrain.lc0.LayerR\x06ipPolW\x12/\n" +
@@ -1883,7 +1899,8 @@ const file_encoding_lc0_netpb_net_proto_rawDesc = "" +
 	"\tip3_pol_b\x18\x06 \x01(\v2\x15.chessbrain.lc0.LayerR\aip3PolB\x121\n" +
 	"\tip4_pol_w\x18\a \x01(\v2\x15.chessbrain.lc0.LayerR\aip4PolW\x12=\n" +
 	"\vpol_encoder\x18\b \x03(\v2\x1c.chessbrain.lc0.EncoderLayerR\n" +
-	"polEncoder\"\xb9\x02\n" +
+	"polEncoder\x12#\n" +
+	"\rpol_headcount\x18\t \x01(\rR\fpolHeadcount\"\xb9\x02\n" +
 	"\tValueHead\x12/\n" +
 	"\bip_val_w\x18\x01 \x01(\v2\x15.chessbrain.lc0.LayerR\x06ipValW\x12/\n" +
 	"\bip_val_b\x18\x02 \x01(\v2\x15.chessbrain.lc0.LayerR\x06ipValB\x121\n" +
@@ -1902,7 +1919,7 @@ const file_encoding_lc0_netpb_net_proto_rawDesc = "" +
 	"ValueHeads\x121\n" +
 	"\x06winner\x18\x01 \x01(\v2\x19.chessbrain.lc0.ValueHeadR\x06winner\x12'\n" +
 	"\x01q\x18\x02 \x01(\v2\x19.chessbrain.lc0.ValueHeadR\x01q\x12)\n" +
-	"\x02st\x18\x03 \x01(\v2\x19.chessbrain.lc0.ValueHeadR\x02st\"\xd5\x11\n" +
+	"\x02st\x18\x03 \x01(\v2\x19.chessbrain.lc0.ValueHeadR\x02st\"\xfa\x11\n" +
 	"\aWeights\x12/\n" +
 	"\x05input\x18\x01 \x01(\v2\x19.chessbrain.lc0.ConvBlockR\x05input\x124\n" +
 	"\bresidual\x18\x02 \x03(\v2\x18.chessbrain.lc0.ResidualR\bresidual\x121\n" +
@@ -1928,7 +1945,8 @@ const file_encoding_lc0_netpb_net_proto_rawDesc = "" +
 	"\tip3_pol_b\x18\x14 \x01(\v2\x15.chessbrain.lc0.LayerR\aip3PolB\x12=\n" +
 	"\vpol_encoder\x18\x15 \x03(\v2\x1c.chessbrain.lc0.EncoderLayerR\n" +
 	"polEncoder\x121\n" +
-	"\tip4_pol_w\x18\x16 \x01(\v2\x15.chessbrain.lc0.LayerR\aip4PolW\x12/\n" +
+	"\tip4_pol_w\x18\x16 \x01(\v2\x15.chessbrain.lc0.LayerR\aip4PolW\x12#\n" +
+	"\rpol_headcount\x18\x18 \x01(\rR\fpolHeadcount\x12/\n" +
 	"\bip_emb_w\x18\x19 \x01(\v2\x15.chessbrain.lc0.LayerR\x06ipEmbW\x12/\n" +
 	"\bip_emb_b\x18\x1a \x01(\v2\x15.chessbrain.lc0.LayerR\x06ipEmbB\x126\n" +
 	"\aencoder\x18\x1b \x03(\v2\x1c.chessbrain.lc0.EncoderLayerR\aencoder\x12\x1c\n" +

@@ -166,6 +166,13 @@ func AttentionNets() map[string]nn.Arch {
 	smolgen := func(_, e *nn.Block, _ *nn.Arch) { e.Compressed, e.SmolgenHidden, e.SmolgenUnits = 3, 10, 6 }
 	return map[string]nn.Arch{
 		"tower": Arch("16x1-attention"),
+		"encoded": small("16x1", func(_, _ *nn.Block, a *nn.Arch) {
+			a.Heads[0] = nn.Head{Output: nn.Policy, Kind: nn.PolicyEncoded, Channels: 10, Hidden: 12, Encoders: 2, EncoderHidden: 14, Heads: 3, HeadWidth: 4}
+		}),
+		"encoded twice": small("16x1x2h", func(_, e *nn.Block, a *nn.Arch) {
+			e.HiddenActivation = nn.Swish
+			a.Heads[0] = nn.Head{Output: nn.Policy, Kind: nn.PolicyEncoded, Channels: 16, Hidden: 8, Encoders: 1, EncoderHidden: 16, Heads: 1, HeadWidth: 16}
+		}),
 		"plain": small("16x2x2h", func(first, e *nn.Block, _ *nn.Arch) { first.Gated, e.HeadWidth = 0, 5 }),
 		"mish":  small("32x1x4h-mish", func(_, e *nn.Block, a *nn.Arch) { e.HiddenActivation, a.Head(nn.Policy).Hidden = nn.ReLU2, 24 }),
 		"smolgen": small("12x2x3h-smolgen-mish-noml", func(first, e *nn.Block, a *nn.Arch) {

@@ -64,14 +64,14 @@ func activateAll(x [][]float64, name string) [][]float64 {
 }
 
 // norm is the layer norm of scale*x + skip over each row; skip may be nil.
-func (f forward) norm(x, skip [][]float64, scale float64, name string, epsilon float64) [][]float64 {
+func (f forward) norm(x, skip [][]float64, r nn.Residual, name string) [][]float64 {
 	gamma, beta := f.get(name+".gamma"), f.get(name+".beta")
 	y := make([][]float64, len(x))
-	for r, row := range x {
+	for at, row := range x {
 		z, mean, variance := make([]float64, len(row)), 0.0, 0.0
 		for i, v := range row {
-			if z[i] = scale * v; skip != nil {
-				z[i] += skip[r][i]
+			if z[i] = r.Scale * v; skip != nil {
+				z[i] += skip[at][i]
 			}
 			mean += z[i] / float64(len(row))
 		}
@@ -79,7 +79,7 @@ func (f forward) norm(x, skip [][]float64, scale float64, name string, epsilon f
 			variance += (v - mean) * (v - mean) / float64(len(row))
 		}
 		for i, v := range z {
-			y[r] = append(y[r], (v-mean)/math.Sqrt(variance+epsilon)*gamma[i]+beta[i])
+			y[at] = append(y[at], (v-mean)/math.Sqrt(variance+r.Epsilon)*gamma[i]+beta[i])
 		}
 	}
 	return y
@@ -88,7 +88,6 @@ func (f forward) norm(x, skip [][]float64, scale float64, name string, epsilon f
 // embedding is the first block of an attention net.
 func (f forward) embedding(input planes, b nn.Block) planes {
 	a := f.arch
-	_, inner := a.NormEpsilons()
 	x := transposed(input)
 	var said [][]float64
 	if b.Kind == nn.BlockDenseEmbedding {
@@ -114,7 +113,7 @@ func (f forward) embedding(input planes, b nn.Block) planes {
 	}
 	x = activateAll(f.each(x, "input.fc"), a.Activation)
 	if b.Kind == nn.BlockDenseEmbedding {
-		x = f.norm(x, nil, 1, "input.ln1", inner)
+		x = f.norm(x, nil, nn.Residual{Scale: 1, Epsilon: nn.InnerEpsilon}, "input.ln1")
 	}
 	if b.Gated > 0 {
 		gamma, beta := f.get("input.gate.gamma"), f.get("input.gate.beta")
@@ -126,15 +125,13 @@ func (f forward) embedding(input planes, b nn.Block) planes {
 	}
 	if b.Kind == nn.BlockDenseEmbedding {
 		y := f.each(activateAll(f.each(x, "input.ffn1"), b.HiddenActivation), "input.ffn2")
-		x = f.norm(y, x, a.BranchScale(), "input.ln2", inner)
+		x = f.norm(y, x, a.BodyResidual(), "input.ln2")
 	}
 	return transposed(x)
 }
 
 // encoder is attention between the squares, then two layers on each.
-func (f forward) encoder(in planes, name string, b nn.Block) planes {
-	a := f.arch
-	epsilon, _ := a.NormEpsilons()
+func (f forward) encoder(in planes, name string, b nn.Block, r nn.Residual) planes {
 	x := transposed(in)
 	q, k, v := f.each(x, name+".q"), f.each(x, name+".k"), f.each(x, name+".v")
 	var extra [][]float64
@@ -164,14 +161,13 @@ func (f forward) encoder(in planes, name string, b nn.Block) planes {
 			}
 		}
 	}
-	x = f.norm(f.each(attended, name+".out"), x, a.BranchScale(), name+".ln1", epsilon)
+	x = f.norm(f.each(attended, name+".out"), x, r, name+".ln1")
 	y := f.each(activateAll(f.each(x, name+".ffn1"), b.HiddenActivation), name+".ffn2")
-	return transposed(f.norm(y, x, a.BranchScale(), name+".ln2", epsilon))
+	return transposed(f.norm(y, x, r, name+".ln2"))
 }
 
 // smolgen returns [heads][from*64 + to], made of the whole position.
 func (f forward) smolgen(x [][]float64, name string, b nn.Block) [][]float64 {
-	_, epsilon := f.arch.NormEpsilons()
 	var flat []float64
 	for _, row := range f.each(x, name+".compress") {
 		flat = append(flat, row...)
@@ -179,7 +175,7 @@ func (f forward) smolgen(x [][]float64, name string, b nn.Block) [][]float64 {
 	y := [][]float64{flat}
 	for _, layer := range []string{"1", "2"} {
 		y = activateAll(f.each(y, name+".fc"+layer), b.SmolgenActivation)
-		y = f.norm(y, nil, 1, name+".ln"+layer, epsilon)
+		y = f.norm(y, nil, nn.Residual{Scale: 1, Epsilon: nn.InnerEpsilon}, name+".ln"+layer)
 	}
 	var heads [][]float64
 	for h := range b.Heads {
@@ -191,6 +187,9 @@ func (f forward) smolgen(x [][]float64, name string, b nn.Block) [][]float64 {
 // attentionPolicy returns the logits by policy index.
 func (f forward) attentionPolicy(in planes) []float64 {
 	x := activateAll(f.each(transposed(in), "policy.embedding"), f.arch.PolicyActivation())
+	for i := range f.arch.Head(nn.Policy).Encoders {
+		x = transposed(f.encoder(transposed(x), nn.PolicyEncoderName(i), f.arch.PolicyEncoder(), nn.PolicyResidual()))
+	}
 	q, k := f.each(x, "policy.q"), f.each(x, "policy.k")
 	promotion := f.each(k[56:], "policy.promotion") // [file][queen, rook, bishop, all]
 	logits := make([]float64, encoding.NumPolicy)

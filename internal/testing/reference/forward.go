@@ -77,7 +77,7 @@ func (f forward) body(masks *[encoding.NumMasks]uint64, s *encoding.Scalars) (x 
 		case nn.BlockEmbedding, nn.BlockDenseEmbedding:
 			x = f.embedding(inputPlanes(masks, s), b)
 		case nn.BlockEncoder, nn.BlockSmolgen:
-			x = f.encoder(x, nn.BlockName(i), b)
+			x = f.encoder(x, nn.BlockName(i), b, f.arch.BodyResidual())
 		default:
 			panic("reference: no block of kind " + b.Kind)
 		}
@@ -256,7 +256,7 @@ func (f forward) head(x planes, h nn.Head) []float64 {
 			logits[idx] = y[at/64][at%64]
 		}
 		return logits
-	case nn.PolicyAttention:
+	case nn.PolicyAttention, nn.PolicyEncoded:
 		return f.attentionPolicy(x)
 	case nn.PolicyClassical:
 		return f.dense(flatten(f.unit(x, "policy.conv1", "policy.bn", true)), "policy.fc")

@@ -16,6 +16,7 @@ const promotions = squares * squares
 type attentionPolicy struct {
 	policyLoss
 	embedding, q, k *conv
+	encoders        []encoder
 	promotion       int // parameter index
 	act             kernel.Act
 }
@@ -28,6 +29,10 @@ func newAttentionPolicy(e *engine, a nn.Arch, terms []*term) *attentionPolicy {
 	h.policyLoss = newPolicyLoss(e, terms, encoding.NumAttention, (*kernel.PolicyOffsets)(encoding.AttentionPolicyIndex()))
 	h.wg = newWeightGrads(e, h.embedding, h.q, h.k)
 	h.wg.add(h.promotion)
+	for i := range a.Head(nn.Policy).Encoders {
+		h.encoders = append(h.encoders, newEncoder(e, nn.PolicyEncoderName(i), a.PolicyEncoder(), nn.PolicyResidual()))
+		h.encoders[i].addTo(h.wg)
+	}
 	return h
 }
 
@@ -36,12 +41,25 @@ func (h *attentionPolicy) params() []int { return h.wg.params }
 func (h *attentionPolicy) scale() float32 { return float32(1 / math.Sqrt(float64(h.q.co))) }
 
 // attentionPolicyPass is what the forward pass computes of a group. Queries are scaled.
-type attentionPolicyPass struct{ pre, x, q, k []float32 }
+type attentionPolicyPass struct {
+	pre, act []float32
+	inputs   [][]float32 // of the encoders
+	encoders []encoderPass
+	x, q, k  []float32
+}
 
 func (h *attentionPolicy) compute(g span, w *workspace, x []float32) (p attentionPolicyPass) {
 	p.pre = h.embedding.on(g, w, x)
-	p.x = w.take(len(p.pre))
-	h.act.Forward(p.x, p.pre)
+	p.act = w.take(len(p.pre))
+	h.act.Forward(p.act, p.pre)
+	p.x = p.act
+	for i := range h.encoders {
+		l, y := &h.encoders[i], w.take(len(p.x))
+		pass := l.compute(g, w, p.x)
+		l.ln2.forward(y, pass.ffn.y, pass.mid)
+		p.inputs, p.encoders = append(p.inputs, p.x), append(p.encoders, pass)
+		p.x = y
+	}
 	p.q, p.k = h.q.on(g, w, p.x), h.k.on(g, w, p.x)
 	kernel.Scale(p.q, h.scale())
 	return p
@@ -132,6 +150,9 @@ func (h *attentionPolicy) back(g span, w *workspace, x []float32) []float32 {
 	kernel.Scale(dq, h.scale())
 	d := h.q.back(g, w, h.wg, p.x, dq)
 	kernel.Add(d, d, h.k.back(g, w, h.wg, p.x, dk))
-	h.act.Backward(d, p.x, p.pre)
+	for i := len(h.encoders) - 1; i >= 0; i-- {
+		h.encoders[i].back(g, w, h.wg, p.inputs[i], p.encoders[i], d)
+	}
+	h.act.Backward(d, p.act, p.pre)
 	return h.embedding.back(g, w, h.wg, x, d)
 }

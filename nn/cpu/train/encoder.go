@@ -5,20 +5,25 @@ import (
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
-// encoderLayer is attention between squares and two layers on each, with a norm behind
-// the sum of either and its input. Nothing but the input is kept for the backward pass,
-// which computes the rest again while it is in the cache.
-type encoderLayer struct {
-	e            *engine
-	label        string
+// encoder is attention between squares and two layers on each, with a norm behind the sum
+// of either and its input.
+type encoder struct {
 	q, k, v, out *conv
 	attention    attention
 	smolgen      *smolgen // nil without
-	first        bool     // the first encoder with smolgen, which has the shared weights
 	ln1, ln2     *layerNorm
 	ffn          *feedForward
-	y            []float32 // [capacity][64][width]
-	wg           *weightGrads
+}
+
+// encoderLayer is an encoder of the body. Nothing but the input is kept for the backward
+// pass, which computes the rest again while it is in the cache.
+type encoderLayer struct {
+	encoder
+	e     *engine
+	label string
+	first bool      // the first encoder with smolgen, which has the shared weights
+	y     []float32 // [capacity][64][width]
+	wg    *weightGrads
 }
 
 // acts are the kernels' activations by the names of architectures.
@@ -31,25 +36,33 @@ func newSquares(e *engine, prefix string) *conv {
 	return c
 }
 
+func newEncoder(e *engine, name string, b nn.Block, r nn.Residual) encoder {
+	return encoder{
+		attention: attention{b.Heads, b.HeadWidth},
+		q:         newSquares(e, name+".q"), k: newSquares(e, name+".k"), v: newSquares(e, name+".v"), out: newSquares(e, name+".out"),
+		ln1: newLayerNorm(e, name+".ln1", r), ln2: newLayerNorm(e, name+".ln2", r), ffn: newFeedForward(e, name, b),
+	}
+}
+
+// addTo adds all parameters but those of smolgen.
+func (l *encoder) addTo(wg *weightGrads) {
+	wg.layers(l.q, l.k, l.v, l.out, l.ffn.in, l.ffn.out)
+	wg.add(append(l.ln1.params(), l.ln2.params()...)...)
+}
+
 // newEncoderLayer makes block i; the first of them, if it is not nil, has the weights that
 // all smolgens share.
 func newEncoderLayer(e *engine, a nn.Arch, i int, first *encoderLayer) *encoderLayer {
 	b, name := a.Blocks[i], nn.BlockName(i)
-	epsilon, inner := a.NormEpsilons()
-	l := &encoderLayer{
-		e: e, label: name, attention: attention{b.Heads, b.HeadWidth},
-		q: newSquares(e, name+".q"), k: newSquares(e, name+".k"), v: newSquares(e, name+".v"), out: newSquares(e, name+".out"),
-		ln1: newLayerNorm(e, name+".ln1", a.BranchScale(), epsilon), ln2: newLayerNorm(e, name+".ln2", a.BranchScale(), epsilon),
-		ffn: newFeedForward(e, name, b), y: make([]float32, e.capacity*squares*a.Width()),
-	}
-	l.wg = newWeightGrads(e, l.q, l.k, l.v, l.out, l.ffn.in, l.ffn.out)
-	l.wg.add(append(l.ln1.params(), l.ln2.params()...)...)
+	l := &encoderLayer{encoder: newEncoder(e, name, b, a.BodyResidual()), e: e, label: name,
+		y: make([]float32, e.capacity*squares*a.Width()), wg: newWeightGrads(e)}
+	l.addTo(l.wg)
 	if b.Kind == nn.BlockSmolgen {
 		var shared *smolgen
 		if l.first = first == nil; !l.first {
 			shared = first.smolgen
 		}
-		l.smolgen = newSmolgen(e, name+".smolgen", b, inner, shared, i == len(a.Blocks)-1)
+		l.smolgen = newSmolgen(e, name+".smolgen", b, shared, i == len(a.Blocks)-1)
 		l.wg.layers(l.smolgen.compress, l.smolgen.fc1, l.smolgen.fc2)
 		l.wg.add(append(l.smolgen.ln1.params(), l.smolgen.ln2.params()...)...)
 		if l.first {
@@ -70,7 +83,7 @@ type encoderPass struct {
 }
 
 // compute takes x, a group's rows, to the sum before the last norm.
-func (l *encoderLayer) compute(g span, w *workspace, x []float32) (p encoderPass) {
+func (l *encoder) compute(g span, w *workspace, x []float32) (p encoderPass) {
 	a := l.attention
 	inner := squares * a.heads * a.depth
 	p.q, p.k, p.v = l.q.on(g, w, x), l.k.on(g, w, x), l.v.on(g, w, x)
@@ -131,7 +144,10 @@ func (l *encoderLayer) backward(x, _, dy []float32) []float32 {
 				l.smolgen.begin(s)
 			}
 		},
-		group: func(g span, _ int) { l.back(g, g.rows(x, squares*l.ln1.c), g.rows(dy, squares*l.ln1.c)) },
+		group: func(g span, _ int) {
+			w, x := l.e.workspace(g), g.rows(x, squares*l.ln1.c)
+			l.back(g, w, l.wg, x, l.compute(g, w, x), g.rows(dy, squares*l.ln1.c))
+		},
 		end: func(s span) {
 			if l.first {
 				copy(l.wg.of(s.slice, l.smolgen.global.weight), l.smolgen.shared[s.slice])
@@ -142,16 +158,15 @@ func (l *encoderLayer) backward(x, _, dy []float32) []float32 {
 	return dy
 }
 
-// back is backward on a group's rows.
-func (l *encoderLayer) back(g span, x, d []float32) {
-	w := l.e.workspace(g)
-	p := l.compute(g, w, x)
+// back turns d, the gradient of a group's outputs, into that of x, of which p was
+// computed.
+func (l *encoder) back(g span, w *workspace, wg *weightGrads, x []float32, p encoderPass, d []float32) {
 	du := w.take(len(d))
-	l.ln2.backward(g, l.wg, du, d, d, p.ffn.y, p.mid)
-	kernel.Add(d, d, l.ffn.back(g, w, l.wg, p.mid, p.ffn, du))
+	l.ln2.backward(g, wg, du, d, d, p.ffn.y, p.mid)
+	kernel.Add(d, d, l.ffn.back(g, w, wg, p.mid, p.ffn, du))
 	do := w.take(len(d))
-	l.ln1.backward(g, l.wg, do, d, d, p.o, x)
-	dSeen := l.out.back(g, w, l.wg, p.seen, do)
+	l.ln1.backward(g, wg, do, d, d, p.o, x)
+	dSeen := l.out.back(g, w, wg, p.seen, do)
 
 	a := l.attention
 	inner, pairs := squares*a.heads*a.depth, a.heads*squares*squares
@@ -161,11 +176,11 @@ func (l *encoderLayer) back(g span, x, d []float32) {
 		a.backward(t, board(dq, i, inner), board(dk, i, inner), board(dv, i, inner), board(dExtra, i, pairs),
 			board(p.weights, i, pairs), board(p.q, i, inner), board(p.k, i, inner), board(p.v, i, inner), board(dSeen, i, inner))
 	}
-	kernel.Add(d, d, l.q.back(g, w, l.wg, x, dq))
-	kernel.Add(d, d, l.k.back(g, w, l.wg, x, dk))
-	kernel.Add(d, d, l.v.back(g, w, l.wg, x, dv))
+	kernel.Add(d, d, l.q.back(g, w, wg, x, dq))
+	kernel.Add(d, d, l.k.back(g, w, wg, x, dk))
+	kernel.Add(d, d, l.v.back(g, w, wg, x, dv))
 	if l.smolgen != nil {
-		kernel.Add(d, d, l.smolgen.back(g, w, l.wg, x, p.smolgen, dExtra))
+		kernel.Add(d, d, l.smolgen.back(g, w, wg, x, p.smolgen, dExtra))
 	}
 }
 

@@ -1,6 +1,9 @@
 package train
 
-import "github.com/chessbrain/chessbrain/nn/kernel"
+import (
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
 
 // layerNorm is the layer norm of scale*x + skip over c channels.
 type layerNorm struct {
@@ -11,9 +14,9 @@ type layerNorm struct {
 	epsilon     float32
 }
 
-func newLayerNorm(e *engine, prefix string, scale, epsilon float64) *layerNorm {
+func newLayerNorm(e *engine, prefix string, r nn.Residual) *layerNorm {
 	return &layerNorm{e: e, gamma: e.param(prefix + ".gamma"), beta: e.param(prefix + ".beta"), c: e.shape(prefix + ".gamma")[0],
-		scale: float32(scale), epsilon: float32(epsilon)}
+		scale: float32(r.Scale), epsilon: float32(r.Epsilon)}
 }
 
 func (n *layerNorm) params() []int { return []int{n.gamma, n.beta} }

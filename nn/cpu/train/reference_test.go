@@ -233,7 +233,7 @@ func (r *reference) attention() oracle.Attention {
 
 // policy returns logits by policy index.
 func (r *reference) policy(x boards, b *encoding.TrainBatch) (policy [][]float64) {
-	if r.arch.Head(nn.Policy).Kind == nn.PolicyAttention {
+	if r.arch.Head(nn.Policy).Attends() {
 		for _, board := range x {
 			policy = append(policy, r.attention().Policy(board))
 		}

@@ -22,11 +22,11 @@ type smolgen struct {
 
 // newSmolgen makes that of an encoder; the first of them, nil for itself, has the shared
 // weights.
-func newSmolgen(e *engine, name string, b nn.Block, epsilon float64, first *smolgen, last bool) *smolgen {
+func newSmolgen(e *engine, name string, b nn.Block, first *smolgen, last bool) *smolgen {
 	s := &smolgen{
 		e: e, compress: newSquares(e, name+".compress"), fc1: newConv(e, name+".fc1", 0, true), fc2: newConv(e, name+".fc2", 0, true),
 		act: acts[b.SmolgenActivation], last: last,
-		ln1: newLayerNorm(e, name+".ln1", 1, epsilon), ln2: newLayerNorm(e, name+".ln2", 1, epsilon),
+		ln1: newLayerNorm(e, name+".ln1", inner), ln2: newLayerNorm(e, name+".ln2", inner),
 	}
 	if first != nil {
 		s.global, s.shared = first.global, first.shared
@@ -39,6 +39,9 @@ func newSmolgen(e *engine, name string, b nn.Block, epsilon float64, first *smol
 	}
 	return s
 }
+
+// inner is how norms without a skip go.
+var inner = nn.Residual{Scale: 1, Epsilon: nn.InnerEpsilon}
 
 type smolgenPass struct{ compressed, pre1, act1, norm1, pre2, act2, norm2, extra []float32 }
 

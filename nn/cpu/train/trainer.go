@@ -48,7 +48,7 @@ type work struct {
 
 // kinds are the blocks and heads that this package trains.
 var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened, nn.HeadPooled,
-	nn.BlockEmbedding, nn.BlockDenseEmbedding, nn.BlockEncoder, nn.BlockSmolgen, nn.PolicyAttention, nn.BlockSparse, nn.PolicyMoves, nn.HeadDense, nn.HeadShared}
+	nn.BlockEmbedding, nn.BlockDenseEmbedding, nn.BlockEncoder, nn.BlockSmolgen, nn.PolicyAttention, nn.PolicyEncoded, nn.BlockSparse, nn.PolicyMoves, nn.HeadDense, nn.HeadShared}
 
 // Open makes the layers of a net, their graph and the workers; Upload gives it weights.
 // Errors wrap nn.ErrArch where a kind of block or head is not trained here.
@@ -131,7 +131,7 @@ func (t *trainer) buildHeads(byHead map[string][]*term) (list []headLayer) {
 		case nn.PolicyConvolutional, nn.PolicyClassical:
 			p := newPolicyHead(t.e, h, terms)
 			t.policy, list = &p.policyLoss, append(list, p)
-		case nn.PolicyAttention:
+		case nn.PolicyAttention, nn.PolicyEncoded:
 			p := newAttentionPolicy(t.e, t.cfg.Arch, terms)
 			t.policy, list = &p.policyLoss, append(list, p)
 		case nn.HeadFlattened, nn.HeadPooled:
