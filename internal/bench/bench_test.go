@@ -99,7 +99,7 @@ func TestKernels(t *testing.T) {
 	for _, c := range []struct {
 		net, precision string
 		want           int
-	}{{"16x1", PrecisionAuto, 9 + bf16}, {"16x1", "fp32", 9}, {"16x1-plain", "fp32", 8}, {"16x1-plain", "", 8 + bf16}} {
+	}{{"16x1", PrecisionAuto, 9 + bf16}, {"16x1", "fp32", 9}, {"16x1-plain", "fp32", 8}, {"16x1-plain", "", 8 + bf16}, {"16x1x2h", "fp32", 6}, {"16x1x2h-smolgen", "bf16", 4}} {
 		o := options(t, c.net)
 		o.Threads, o.Precision = 2, c.precision
 		speeds, err := Kernels(o)
@@ -142,6 +142,10 @@ func TestRefused(t *testing.T) {
 				t.Errorf("error %v does not say %q", err, c.says)
 			}
 		}
+	}
+	o := options(t, "sparse64")
+	if _, err := Kernels(o); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "sparse64") {
+		t.Errorf("kernels of a sparse net: %v", err)
 	}
 	if _, err := TreeWork(0, 1); !errors.Is(err, ErrOptions) {
 		t.Errorf("0 simulations: %v", err)

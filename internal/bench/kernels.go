@@ -31,11 +31,15 @@ type maker func(f *floats, boards int) func()
 
 // Kernels measures the kernels at the sizes of o.Arch: convolutions, their
 // gradients, the first layer of the value head, and the two passes over
-// activations that cost most. o.Duration is for each. In PrecisionAuto kernels
+// activations that cost most; or those of an attention net's encoders. A sparse net is
+// refused. o.Duration is for each. In PrecisionAuto kernels
 // that have a bf16 form are measured in both, each against its own peak.
 func Kernels(o Options) (speeds []KernelSpeed, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
+	}
+	if o.Arch.Sparse() {
+		return nil, fmt.Errorf("%w: the kernels of %s, a sparse net, are not among these, which are those of towers and attention nets; infer and train measure the whole net", ErrOptions, o.Arch)
 	}
 	cases := kernelCases(&o)
 	best, peaks := make([]time.Duration, len(cases)), map[kernel.Precision]float64{}
@@ -72,6 +76,9 @@ func (c *kernelCase) works(o *Options) []work {
 
 // kernelCases lists the kernels in the order of a pass through the net.
 func kernelCases(o *Options) []kernelCase {
+	if o.Arch.Attention() {
+		return attentionCases(o)
+	}
 	f, a, value := o.Arch.Width(), &o.Arch, o.Arch.Head(nn.Value)
 	var cases []kernelCase
 	conv := func(what string, form func(ci, co int, p kernel.Precision) maker, ci, co int) {
