@@ -13,7 +13,8 @@ type conv struct {
 	channels         int // of the convolution before a fully connected layer; 0 = plain rows
 	weight, bias     int // parameter indices; bias -1 = none
 	packed, turned   []float32
-	squares          []float32 // weights or their gradient in the activations' order
+	half             bool      // products forward and of the input's gradient are bf16: see inHalf
+	squares          []float32 // weights or their gradient in the activations' order; in half precision the transposed weights
 	needsInputGrad   bool
 	forwardScratch   int
 	backwardScratch  int
@@ -53,6 +54,18 @@ func newConv(e *engine, prefix string, channels int, needsInputGrad bool) *conv 
 	return c
 }
 
+// inHalf makes the products of a fully connected layer bf16 where training is and the
+// kernels have them. The gradient of the weights stays fp32.
+func (c *conv) inHalf() *conv {
+	if c.e.precision != kernel.BF16 || !kernel.MatMulHasBF16(c.ci, c.co) || c.channels > 0 {
+		return c
+	}
+	c.half, c.squares = true, make([]float32, c.co*c.ci)
+	c.packed, c.turned = make([]float32, kernel.PackedMatBF16Len(c.ci, c.co)), make([]float32, kernel.PackedMatBF16Len(c.co, c.ci))
+	c.forwardScratch, c.backwardScratch = kernel.MatMulBF16ScratchLen(c.ci, c.co), kernel.MatMulBF16ScratchLen(c.co, c.ci)
+	return c
+}
+
 // pack copies the master weights for the kernels.
 func (c *conv) pack() {
 	w := c.e.params[c.weight].data
@@ -61,6 +74,12 @@ func (c *conv) pack() {
 		if c.needsInputGrad {
 			kernel.PackConv3Transposed(c.turned, w, c.ci, c.co, c.e.precision)
 		}
+		return
+	}
+	if c.half {
+		kernel.PackMatBF16(c.packed, w, c.ci, c.co)
+		kernel.TransposeRows(c.squares, w, 1, c.co, c.ci)
+		kernel.PackMatBF16(c.turned, c.squares, c.co, c.ci)
 		return
 	}
 	if c.channels > 0 {
@@ -83,6 +102,10 @@ func (c *conv) forward(g span, y, x []float32) {
 		kernel.Conv3(y, x, c.packed, bias, g.n, c.ci, c.co, kernel.None, c.e.precision, c.e.workerScratch(g, convScratch, c.forwardScratch))
 		return
 	}
+	if c.half {
+		kernel.MatMulBF16(y, x, c.packed, bias, g.n*c.perBoard, c.ci, c.co, kernel.None, c.e.workerScratch(g, convScratch, c.forwardScratch))
+		return
+	}
 	kernel.MatMul(y, x, c.packed, bias, g.n*c.perBoard, c.ci, c.co, kernel.None)
 }
 
@@ -90,6 +113,10 @@ func (c *conv) forward(g span, y, x []float32) {
 func (c *conv) inputGrad(g span, dx, dy []float32) {
 	if c.size == 3 {
 		kernel.Conv3(dx, dy, c.turned, nil, g.n, c.co, c.ci, kernel.None, c.e.precision, c.e.workerScratch(g, convScratch, c.backwardScratch))
+		return
+	}
+	if c.half {
+		kernel.MatMulBF16(dx, dy, c.turned, nil, g.n*c.perBoard, c.co, c.ci, kernel.None, c.e.workerScratch(g, convScratch, c.backwardScratch))
 		return
 	}
 	kernel.MatMul(dx, dy, c.turned, nil, g.n*c.perBoard, c.co, c.ci, kernel.None)

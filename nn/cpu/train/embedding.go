@@ -29,7 +29,7 @@ func newEmbeddingLayer(e *engine, a nn.Arch) *embeddingLayer {
 		y: make([]float32, e.capacity*squares*b.Width)}
 	l.wg = newWeightGrads(e, l.fc)
 	if b.Kind == nn.BlockDenseEmbedding {
-		l.men, l.ffn = newConv(e, "input.men", 0, true), newFeedForward(e, "input", b)
+		l.men, l.ffn = newConv(e, "input.men", 0, true).inHalf(), newFeedForward(e, "input", b)
 		l.ln1, l.ln2 = newLayerNorm(e, "input.ln1", inner), newLayerNorm(e, "input.ln2", a.BodyResidual())
 		l.wg.layers(l.men, l.ffn.in, l.ffn.out)
 		l.wg.add(append(l.ln1.params(), l.ln2.params()...)...)

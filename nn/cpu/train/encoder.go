@@ -31,7 +31,7 @@ var acts = map[string]kernel.Act{nn.ReLU: kernel.ReLU, nn.Mish: kernel.Mish, nn.
 
 // newSquares is newConv of a layer on each square.
 func newSquares(e *engine, prefix string) *conv {
-	c := newConv(e, prefix, 0, true)
+	c := newConv(e, prefix, 0, true).inHalf()
 	c.perBoard = squares
 	return c
 }

@@ -24,7 +24,7 @@ type smolgen struct {
 // weights.
 func newSmolgen(e *engine, name string, b nn.Block, first *smolgen, last bool) *smolgen {
 	s := &smolgen{
-		e: e, compress: newSquares(e, name+".compress"), fc1: newConv(e, name+".fc1", 0, true), fc2: newConv(e, name+".fc2", 0, true),
+		e: e, compress: newSquares(e, name+".compress"), fc1: newConv(e, name+".fc1", 0, true).inHalf(), fc2: newConv(e, name+".fc2", 0, true).inHalf(),
 		act: acts[b.SmolgenActivation], last: last,
 		ln1: newLayerNorm(e, name+".ln1", inner), ln2: newLayerNorm(e, name+".ln2", inner),
 	}
@@ -32,7 +32,7 @@ func newSmolgen(e *engine, name string, b nn.Block, first *smolgen, last bool) *
 		s.global, s.shared = first.global, first.shared
 		return s
 	}
-	s.global = newConv(e, "smolgen", 0, true)
+	s.global = newConv(e, "smolgen", 0, true).inHalf()
 	s.global.perBoard = b.Heads
 	for range e.maxSlices() {
 		s.shared = append(s.shared, make([]float32, s.global.ci*s.global.co))
