@@ -35,6 +35,17 @@ func (a Arch) WithAuxiliary() Arch {
 	return a
 }
 
+// WithAuxiliary returns n with an auxiliary head: a fresh one of Init(_, seed) where it has
+// none. All else is shared.
+func (n *Net) WithAuxiliary(seed uint64) *Net {
+	a := n.Arch.WithAuxiliary()
+	if len(a.Heads) == len(n.Arch.Heads) {
+		return n
+	}
+	fresh := Init(a, seed)
+	return &Net{Arch: a, Params: append(slices.Clone(n.Params), fresh.Params[len(n.Params):]...)}
+}
+
 // Playing returns n without its auxiliary head: all that play, Leela's files and ONNX
 // have of it. The parameters are shared.
 func (n *Net) Playing() *Net {

@@ -31,8 +31,11 @@ func TestAuxiliary(t *testing.T) {
 				t.Errorf("%s: another %s", name, param.Name)
 			}
 		}
-		if p.Playing() != p {
-			t.Error("a net without the head is copied")
+		if p.Playing() != p || n.WithAuxiliary(9) != n {
+			t.Error("a net without the head, or with it, is copied")
+		}
+		if again := p.WithAuxiliary(9); !again.Arch.Equal(a) || again.Validate() != nil || again.Playing().ID() != p.ID() {
+			t.Errorf("%s: with a fresh head %s: %v", name, again.Arch, again.Validate())
 		}
 		if !a.Sparse() && len(Fold(n).Heads) != len(p.Arch.Heads) {
 			t.Error("the head is folded for play")

@@ -160,18 +160,28 @@ func FirstNet(e *config.Effective, seed uint64) (*nn.Net, error) {
 }
 
 // InitialNet returns the weights that a configuration names: those of the net file
-// that the configuration names, the net inside the program, or seeded ones.
+// that the configuration names, the net inside the program, or seeded ones; with an
+// auxiliary head where a loss wants one.
 func InitialNet(e *config.Effective, seed uint64) (*nn.Net, error) {
+	learns := func(net *nn.Net) *nn.Net { // a file of a net that plays has no auxiliary head
+		if auxiliary(e.Config) {
+			return net.WithAuxiliary(seed)
+		}
+		return net
+	}
 	switch name := e.Config.GetModel().GetNet(); {
 	case name == config.NetBuiltin:
 		net, _, err := builtin.Net()
-		return net, err
+		if err != nil {
+			return nil, err
+		}
+		return learns(net), nil
 	case strings.HasSuffix(name, run.NetSuffix):
 		net, err := ReadNet(name)
 		if err != nil {
 			return nil, e.Errorf("model.net", "name a file written by chessbrain, a kind (b6c64) or filters x blocks (64x6)", "%v", err)
 		}
-		return net, nil
+		return learns(net), nil
 	}
 	arch, err := trainedArch(e.Config)
 	if err != nil {
