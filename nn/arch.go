@@ -210,12 +210,17 @@ func (a Arch) Only(where string, kinds ...string) error {
 		case b.Kind == BlockSparse:
 			return fmt.Errorf("%w: %s is a sparse net, for CPUs and this program alone; %s takes a tower such as 64x6: "+
 				"train one on the sparse net's games, with chessbrain train --net 64x6 --source dir", ErrArch, a, where)
+		case a.Attention():
+			return fmt.Errorf("%w: %s is an attention net, and %s has no %s of these: it is trained and plays on CPUs (--device cpu)", ErrArch, a, where, b.Kind)
 		default:
 			return fmt.Errorf("%w: %s has a block of kind %q, which %s does not have", ErrArch, a, b.Kind, where)
 		}
 	}
 	for _, h := range a.Heads {
 		if !slices.Contains(kinds, h.Kind) {
+			if h.Kind == PolicyAttention {
+				return fmt.Errorf("%w: %s has an attention policy, which %s does not have: it is trained and plays on CPUs (--device cpu)", ErrArch, a, where)
+			}
 			return fmt.Errorf("%w: %s has a %s head of kind %q, which %s does not have", ErrArch, a, h.Output, h.Kind, where)
 		}
 	}

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -107,6 +108,34 @@ func TestSparseArch(t *testing.T) {
 	}
 }
 
+func TestAttentionArch(t *testing.T) {
+	for text, name := range map[string]string{
+		"64x4x4h": "", "8x2x2h-dense-smolgen-mish-scalar-pooled-noml": "", "64x4x4h-mish-smolgen": "64x4x4h-smolgen-mish",
+		"8x1x2h-classical": "", "8x1x2h-convolutional": "", "8x1x2h-attention": "8x1x2h", "8x1x2h-classical-attention": "8x1x2h",
+		"8x1-attention": "8x1-se-attention", "8x1-attention-classical": "8x1-se-classical",
+	} {
+		a := mustParse(t, text)
+		if a.String() != cmp.Or(name, text) {
+			t.Errorf("%s is %s", text, a)
+		}
+		if again := mustParse(t, a.String()); !again.Equal(a) {
+			t.Errorf("%s reads back as %+v, want %+v", a, again, a)
+		}
+		if h := a.Head(Policy); h.Kind == PolicyAttention && (h.Channels != a.Width() || h.Hidden != a.Width()) {
+			t.Errorf("%s: %+v", text, h)
+		}
+		if err := a.Only("the abacus", BlockInput, BlockResidual, PolicyConvolutional, PolicyClassical, HeadFlattened); (err == nil) != (text == "8x1-attention-classical") ||
+			err != nil && (!strings.Contains(err.Error(), "the abacus") || !strings.Contains(err.Error(), "CPUs")) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{"64x4x0h", "64x4xh", "64x4x4", "x4x4h", "64x4x4h-flattened", "64x4x4h-se", "64x4x4h-p128", "64x4-smolgen", "64x4-dense"} {
+		if a, err := ParseArch(text); !errors.Is(err, ErrArch) {
+			t.Errorf("%q: %v, %v, want ErrArch", text, a, err)
+		}
+	}
+}
+
 // TestOnly: a backend that lacks a kind is named beside it.
 func TestOnly(t *testing.T) {
 	for kind, a := range map[string]Arch{
@@ -122,7 +151,7 @@ func TestOnly(t *testing.T) {
 }
 
 func FuzzParseArch(f *testing.F) {
-	for _, s := range []string{"sparse128-v8", "64x6", "b6c64", "32x4-se8-mish", "1x1-plain-noml"} {
+	for _, s := range []string{"sparse128-v8", "8x1x2h-dense-classical", "64x6", "b6c64", "32x4-se8-mish", "1x1-plain-noml"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

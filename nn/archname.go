@@ -195,8 +195,11 @@ func (a *Arch) applySuffix(p string) bool {
 	kind := headKinds[p]
 	for i := range a.Heads {
 		h := &a.Heads[i]
-		if kind != nil && !kind.usual && slices.Contains(kind.outputs, h.Output) {
-			if h.Kind = p; p == PolicyAttention {
+		if kind != nil && slices.Contains(kind.outputs, h.Output) && (!kind.usual || p != a.usualKind(h.Output, kind)) {
+			if h.Kind = p; h.Output == Policy { // the sizes of the other kind are not this one's
+				h.Channels, h.Hidden = 0, 0
+			}
+			if p == PolicyAttention {
 				h.Channels, h.Hidden = a.Width(), a.Width()
 			}
 			return true
