@@ -62,9 +62,16 @@ func Compare(old, new *Config) Diff {
 		}
 	}
 	var d Diff
+	was, is := bodyOf(old), bodyOf(new)
+	otherBody, told := was != is && was != "" && is != "", false
 	for _, path := range paths {
 		c, rule := Change{Path: path, Old: before[path], New: after[path]}, resumeOf(path)
 		switch {
+		case otherBody && (strings.HasPrefix(path, archPath+was+".") || strings.HasPrefix(path, archPath+is+".")):
+			if !told { // one complaint, not one of each size of both
+				d.Refused = append(d.Refused, Change{Path: strings.TrimSuffix(archPath, "."), Old: was, New: is, Remedy: takeOldOrNewRun})
+				told = true
+			}
 		case c.Old == c.New:
 		case rule == Resume_FIXED && c.Old == "" && c.New == presetOf(path): // the run is older than the field, and did as its default says
 		case rule == Resume_FIXED_ONCE_GIVEN && (c.Old == `""` || c.New == `""`): // empty = the one of the run
@@ -76,6 +83,17 @@ func Compare(old, new *Config) Diff {
 		}
 	}
 	return d
+}
+
+const archPath = "model.arch."
+
+// bodyOf returns which body the net of c has, by its field's name; "" where none is said.
+func bodyOf(c *Config) string {
+	arch := c.GetModel().GetArch().ProtoReflect()
+	if fd := arch.WhichOneof(arch.Descriptor().Oneofs().ByName("body")); fd != nil {
+		return string(fd.Name())
+	}
+	return ""
 }
 
 // NotDefault returns the settings of c that differ from the defaults by path: texts as

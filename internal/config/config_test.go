@@ -58,8 +58,14 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
+// towerExample and bodyExample are the net's body in the example file, and the others.
+var (
+	towerExample = regexp.MustCompile(`(?s)    conv_tower \{.*?\}\n`)
+	bodyExample  = regexp.MustCompile(`(?s)    #: (attention|sparse) \{.*?\}\n`)
+)
+
 // TestExample proves that the example file is the defaults, and that with its
-// example lines it has every field of the schema that is in this build.
+// example lines it has every field of the schema.
 func TestExample(t *testing.T) {
 	text, err := os.ReadFile(examplePath)
 	if err != nil {
@@ -70,29 +76,44 @@ func TestExample(t *testing.T) {
 	} else if !proto.Equal(e.Config, Defaults()) {
 		t.Errorf("the example differs from the defaults: %s", prototext.Format(e.Config))
 	}
-	alternative := bytes.ReplaceAll(text, []byte("#: "), nil)
-	alternative = bytes.ReplaceAll(alternative, []byte("\n  lr: 0.02\n"), []byte("\n"))
-	full, err := Parse("example with its alternatives", alternative)
-	if err != nil {
-		t.Fatal(err)
+	bodies := bodyExample.FindAll(text, -1)
+	if len(bodies) != 2 {
+		t.Fatalf("%d bodies beside the tower in the example", len(bodies))
 	}
-	for _, path := range schemaPaths(full.Config.ProtoReflect().Descriptor(), "") {
-		_, have := full.places[path]
-		name := path[strings.LastIndexByte(path, '.')+1:]
-		switch path {
-		case "training.lr": // taken out above
-		case "model.arch.sparse.accumulators", "model.arch.sparse.policy_units", "model.arch.sparse.value_units":
-			if !bytes.Contains(text, []byte(name+": ")) { // a body, and conv_tower is there
-				t.Errorf("%s is not in the comment", path)
+	plain := bodyExample.ReplaceAll(text, nil)
+	have := map[string]bool{"training.lr": true} // taken out below
+	for i := range 1 + len(bodies) {
+		alternative := plain
+		if i > 0 { // in the place of the tower
+			alternative = towerExample.ReplaceAllLiteral(plain, bodies[i-1])
+		}
+		alternative = bytes.ReplaceAll(alternative, []byte("#: "), nil)
+		alternative = bytes.ReplaceAll(alternative, []byte("\n  lr: 0.02\n"), []byte("\n"))
+		full, err := Parse("example with its alternatives", alternative)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path := range full.places {
+			have[index.ReplaceAllString(path, "")] = true
+		}
+		if i > 0 { // its examples are its defaults
+			body := bytes.ReplaceAll(bodies[i-1], []byte("#: "), nil)
+			got := mustParse(t, "model { arch { "+string(body)+" } }").Config.Model.Arch
+			want := proto.CloneOf(got)
+			for _, name := range []string{"attention", "sparse"} {
+				if m, fd := want.ProtoReflect(), fieldNamed(want.ProtoReflect().Descriptor(), name); m.Has(fd) {
+					m.Set(fd, m.NewField(fd))
+					fill(m.Get(fd).Message())
+				}
 			}
-		case "model.arch.attention", "model.arch.sparse":
-			if have || !bytes.Contains(text, []byte("# "+name+": ")) || !bytes.Contains(text, []byte(notInThisBuild)) {
-				t.Errorf("%s should be there as a comment only", path)
+			if !proto.Equal(got, want) {
+				t.Errorf("the example %s is not of defaults: %s", body, prototext.Format(want))
 			}
-		default:
-			if !have && !hasElementField(full, path) {
-				t.Errorf("%s is not in the example", path)
-			}
+		}
+	}
+	for _, path := range schemaPaths((*Config)(nil).ProtoReflect().Descriptor(), "") {
+		if !have[path] {
+			t.Errorf("%s is not in the example", path)
 		}
 	}
 }
@@ -116,16 +137,6 @@ func TestShippedConfigs(t *testing.T) {
 }
 
 var index = regexp.MustCompile(`\[\d+\]`)
-
-// hasElementField says whether any element of a list has the field at path.
-func hasElementField(f *File, path string) bool {
-	for p := range f.places {
-		if index.ReplaceAllString(p, "") == path {
-			return true
-		}
-	}
-	return false
-}
 
 func TestSchemaIsDocumented(t *testing.T) {
 	var check func(md protoreflect.MessageDescriptor)
@@ -205,12 +216,12 @@ func TestParseErrors(t *testing.T) {
 		{"syntax", "training {\n", "run.textproto:"},
 		{"yaml in disguise", "training:\n  batch_size: 3\n", "run.textproto:"},
 		{"json in disguise", `{"training": {}}`, "run.textproto:1:1: "},
-		{"later section", "name: \"x\"\n\nmodel { arch {\n attention { heads: 3 } } }", "run.textproto:4:2: model.arch.attention: not in this build; remove it"},
-		{"later section with contents that no schema knows", "model { arch { attention {\n stage { name: 'a' } \n} } }", "run.textproto:1:16: model.arch.attention: not in this build"},
+		{"unknown key of a body", "name: \"x\"\n\nmodel { arch { attention {\n depth: 3 } } }", "run.textproto:4:2: unknown field: depth"},
+		{"two bodies", "model { arch { attention { }\n sparse { } } }", "run.textproto:2:2: "},
+		{"no such activation", "model { arch { attention { hidden_activation: GELU } } }", "run.textproto:1:47: invalid value for enum"},
 		{"unknown key of the loop", "loop {\n gatekeeper { wins: 3 } }", "run.textproto:2:15: unknown field: wins"},
 		{"loader stage of no kind that there is", "data_loader { stage {\n name: 'a' sieve {} } }", "run.textproto:2:12: unknown field: sieve"},
 		{"removed field", "plugins { external { name: 'x' path: '/x' } }", "run.textproto:1:11: unknown field: external"},
-		{"later body", "model { arch { attention { } } }", "run.textproto:1:16: model.arch.attention: not in this build"},
 		{"newer version", "version: 2", "run.textproto:1:1: version = 2: this build knows version 1"},
 		{"empty", "# nothing\n", "run.textproto:1:1: the file says nothing"},
 		{"two rates", "training { lr: 1 lr_rule { lr: 1 } }", "run.textproto:1:18: training.lr_rule: lr is set too"},

@@ -20,10 +20,9 @@
 //	n := eff.Config.GetTraining().GetBatchSize()
 //	return eff.Errorf("training.device", "use cpu", "no driver for %s", dev)
 //
-// Unknown keys are refused with line and column. A section whose code comes
-// later is refused as "not in this build". Format writes a configuration with
-// the schema's comments; Marshal writes its canonical form, which Hash is made
-// of; Compare says what changed between two starts of a run and what may not.
+// Unknown keys are refused with line and column. Format writes a configuration
+// with the schema's comments; Marshal writes its canonical form, which Hash is
+// made of; Compare says what changed between two starts of a run and what may not.
 package config
 
 // The first needs protoc 3.21 (Debian's protobuf-compiler); its Go plugin is the

@@ -53,10 +53,15 @@ const defaultEngineNodes = 1000
 var (
 	netSize    = regexp.MustCompile(`^([0-9]{1,9})x([0-9]{1,9})$`)
 	sparseSize = regexp.MustCompile(`^sparse([0-9]{1,9})$`)
+	// attentionSize is width x encoders x heads, and what may follow.
+	attentionSize = regexp.MustCompile(`^([0-9]{1,9})x([0-9]{1,9})x([0-9]{1,9})h((?:-(?:smolgen|dense|mish))*)$`)
 )
 
+// densePositions are those that -dense of a net's name means, as in Leela's nets.
+const densePositions = 512
+
 // normalise resolves what one value says about others: a model kind or size
-// becomes the tower of the architecture, deterministic means no producers, amp OFF
+// becomes the body of the architecture, an attention body brings its policy head, deterministic means no producers, amp OFF
 // means fp32 in self-play too, an engine that rates has a number of nodes, and the
 // name makes the job id.
 func (e *Effective) normalise() error {
@@ -64,6 +69,10 @@ func (e *Effective) normalise() error {
 		return err
 	}
 	c := e.Config
+	if a := c.GetModel().GetArch(); a.GetAttention() != nil && e.Origin("model.arch.policy_head") == "default" {
+		a.PolicyHead = Arch_ATTENTION.Enum()
+		e.origins["model.arch.policy_head"] = e.Origin("model.arch.attention.width")
+	}
 	if len(c.GetTraining().GetLrRule()) > 0 {
 		c.Training.Lr = nil // the rules replace it, and a file must not have both
 	}
@@ -97,7 +106,7 @@ func (e *Effective) normalise() error {
 	return nil
 }
 
-// resolveNet turns a model kind or a size in model.net into the tower of
+// resolveNet turns a model kind or a size in model.net into the body of
 // model.arch; a file stays.
 func (e *Effective) resolveNet() error {
 	m := e.Config.GetModel()
@@ -118,8 +127,12 @@ func (e *Effective) resolveNet() error {
 		e.netIsArch("sparse.accumulators")
 		return nil
 	}
+	if size := attentionSize.FindStringSubmatch(net); size != nil {
+		e.resolveAttention(size)
+		return nil
+	}
 	tower := proto.CloneOf(m.GetArch().GetConvTower())
-	if tower == nil { // a file's sparse net gives way
+	if tower == nil { // a file's other body gives way
 		tower = &ConvTower{}
 		fill(tower.ProtoReflect())
 	}
@@ -140,11 +153,41 @@ func (e *Effective) resolveNet() error {
 		if info, err := os.Stat(net); net == NetBuiltin || err == nil && !info.IsDir() {
 			return nil // a net file
 		}
-		return e.Errorf("model.net", "known kinds: "+strings.Join(names, ", "), "neither a model kind, nor filters x blocks such as 64x6, nor a sparse net such as sparse128, nor builtin, nor a file that exists")
+		return e.Errorf("model.net", "known kinds: "+strings.Join(names, ", "), "neither a model kind, nor filters x blocks such as 64x6, nor a sparse net such as sparse128, nor an attention net such as 64x4x4h, nor builtin, nor a file that exists")
 	}
 	m.Arch.Body = &Arch_ConvTower{ConvTower: tower}
 	e.netIsArch("conv_tower.filters", "conv_tower.blocks", "conv_tower.se_ratio")
 	return nil
+}
+
+// resolveAttention makes the body of what attentionSize found: width, encoders, heads and
+// suffixes. What a file says of the body's other sizes stays.
+func (e *Effective) resolveAttention(size []string) {
+	a := e.Config.GetModel().GetArch()
+	body := proto.CloneOf(a.GetAttention())
+	if body == nil {
+		body = &AttentionBody{}
+	}
+	fields := []string{"attention.width", "attention.encoders", "attention.heads"}
+	for i, field := range []**int32{&body.Width, &body.Encoders, &body.Heads} {
+		n, _ := strconv.Atoi(size[1+i]) // at most nine digits
+		*field = proto.Int32(int32(n))
+	}
+	if strings.Contains(size[4], "-smolgen") {
+		body.Smolgen = proto.Bool(true)
+		fields = append(fields, "attention.smolgen")
+	}
+	if strings.Contains(size[4], "-dense") && body.GetPositions() == 0 {
+		body.Positions = proto.Int32(densePositions)
+		fields = append(fields, "attention.positions")
+	}
+	if strings.Contains(size[4], "-mish") {
+		a.Activation = Arch_MISH.Enum()
+		fields = append(fields, "activation")
+	}
+	fill(body.ProtoReflect())
+	a.Body = &Arch_Attention{body}
+	e.netIsArch(fields...)
 }
 
 // netIsArch notes that model.net has become fields of model.arch.

@@ -77,19 +77,11 @@ func readFile(path string) ([]byte, error) {
 }
 
 // Parse reads a configuration from text; name stands for it in messages.
-// Unknown keys, sections whose code comes later, and a newer schema version are
-// refused with their place; values are checked by Resolve.
+// Unknown keys and a newer schema version are refused with their place; values are
+// checked by Resolve.
 func Parse(name string, text []byte) (*File, error) {
 	f := &File{Name: name, Config: &Config{}, text: string(text)}
-	var later []string
-	f.places, later = scan(f.text, f.Config.ProtoReflect().Descriptor())
-	var bad Errors
-	for _, path := range later {
-		bad = append(bad, &Error{Where: f.Where(path), Field: path, Reason: notInThisBuild, Remedy: "remove it"})
-	}
-	if len(bad) > 0 {
-		return nil, bad
-	}
+	f.places = scan(f.text, f.Config.ProtoReflect().Descriptor())
 	if err := unmarshal(name, text, f.Config); err != nil {
 		return nil, err
 	}
@@ -131,13 +123,12 @@ func unmarshal(name string, text []byte, m proto.Message) error {
 // needs 4.
 const maxDepth = 50
 
-// scan finds at which byte each field of a textproto stands, and which sections are
-// there whose code comes later, whatever they contain. It promises nothing on a text
-// that prototext refuses, but ends and does not panic.
-func scan(text string, md protoreflect.MessageDescriptor) (places map[string]int, later []string) {
+// scan finds at which byte each field of a textproto stands. It promises nothing on a
+// text that prototext refuses, but ends and does not panic.
+func scan(text string, md protoreflect.MessageDescriptor) map[string]int {
 	s := scanner{text: text, tokens: tokens.FindAllStringIndex(text, -1), places: map[string]int{}}
 	s.message("", md, 0, 0)
-	return s.places, s.later
+	return s.places
 }
 
 // tokens are comments, string literals, names or numbers, and single other characters.
@@ -147,7 +138,6 @@ type scanner struct {
 	text   string
 	tokens [][]int        // that are left: begin and end
 	places map[string]int // by field path; list elements as path[i], and path for the first
-	later  []string       // paths, in the order of the file
 }
 
 // peek skips comments and returns the first byte of the next token, 0 at the end.
@@ -196,9 +186,6 @@ func (s *scanner) message(prefix string, md protoreflect.MessageDescriptor, clos
 func (s *scanner) field(path string, fd protoreflect.FieldDescriptor, here int, counts map[string]int, depth int) {
 	if _, seen := s.places[path]; !seen {
 		s.places[path] = here
-	}
-	if fd != nil && laterSection(fd) {
-		s.later = append(s.later, path)
 	}
 	if s.peek() == ':' {
 		s.next()

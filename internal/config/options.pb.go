@@ -352,22 +352,6 @@ var file_internal_config_options_proto_extTypes = []protoimpl.ExtensionInfo{
 		Filename:      "internal/config/options.proto",
 	},
 	{
-		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
-		ExtensionType: (*bool)(nil),
-		Field:         50004,
-		Name:          "chessbrain.config.v1.later",
-		Tag:           "varint,50004,opt,name=later",
-		Filename:      "internal/config/options.proto",
-	},
-	{
-		ExtendedType:  (*descriptorpb.EnumValueOptions)(nil),
-		ExtensionType: (*bool)(nil),
-		Field:         50001,
-		Name:          "chessbrain.config.v1.later_word",
-		Tag:           "varint,50001,opt,name=later_word",
-		Filename:      "internal/config/options.proto",
-	},
-	{
 		ExtendedType:  (*descriptorpb.EnumValueOptions)(nil),
 		ExtensionType: (*string)(nil),
 		Field:         50002,
@@ -391,22 +375,14 @@ var (
 	//
 	// optional chessbrain.config.v1.Resume resume = 50003;
 	E_Resume = &file_internal_config_options_proto_extTypes[2]
-	// The code comes later: a file that has the field is refused.
-	//
-	// optional bool later = 50004;
-	E_Later = &file_internal_config_options_proto_extTypes[3]
 )
 
 // Extension fields to descriptorpb.EnumValueOptions.
 var (
-	// The code comes later: the word is refused.
-	//
-	// optional bool later_word = 50001;
-	E_LaterWord = &file_internal_config_options_proto_extTypes[4]
 	// Heading of a group of flags in help and docs/FLAGS.md.
 	//
 	// optional string title = 50002;
-	E_Title = &file_internal_config_options_proto_extTypes[5]
+	E_Title = &file_internal_config_options_proto_extTypes[3]
 )
 
 var File_internal_config_options_proto protoreflect.FileDescriptor
@@ -459,10 +435,7 @@ const file_internal_config_options_proto_rawDesc = "" +
 	"\x03LOG\x10\x10\x1a\a\x92\xb5\x18\x03Log:5\n" +
 	"\x05range\x12\x1d.google.protobuf.FieldOptions\x18ц\x03 \x01(\tR\x05range:U\n" +
 	"\x04flag\x12\x1d.google.protobuf.FieldOptions\x18҆\x03 \x03(\v2 .chessbrain.config.v1.FlagOptionR\x04flag:[\n" +
-	"\x06resume\x12\x1d.google.protobuf.FieldOptions\x18ӆ\x03 \x01(\x0e2\x1c.chessbrain.config.v1.Resume:\x04FREER\x06resume:5\n" +
-	"\x05later\x12\x1d.google.protobuf.FieldOptions\x18Ԇ\x03 \x01(\bR\x05later:B\n" +
-	"\n" +
-	"later_word\x12!.google.protobuf.EnumValueOptions\x18ц\x03 \x01(\bR\tlaterWord:9\n" +
+	"\x06resume\x12\x1d.google.protobuf.FieldOptions\x18ӆ\x03 \x01(\x0e2\x1c.chessbrain.config.v1.Resume:\x04FREER\x06resume:9\n" +
 	"\x05title\x12!.google.protobuf.EnumValueOptions\x18҆\x03 \x01(\tR\x05titleB2Z0github.com/chessbrain/chessbrain/internal/config"
 
 var (
@@ -491,15 +464,13 @@ var file_internal_config_options_proto_depIdxs = []int32{
 	3, // 1: chessbrain.config.v1.range:extendee -> google.protobuf.FieldOptions
 	3, // 2: chessbrain.config.v1.flag:extendee -> google.protobuf.FieldOptions
 	3, // 3: chessbrain.config.v1.resume:extendee -> google.protobuf.FieldOptions
-	3, // 4: chessbrain.config.v1.later:extendee -> google.protobuf.FieldOptions
-	4, // 5: chessbrain.config.v1.later_word:extendee -> google.protobuf.EnumValueOptions
-	4, // 6: chessbrain.config.v1.title:extendee -> google.protobuf.EnumValueOptions
-	2, // 7: chessbrain.config.v1.flag:type_name -> chessbrain.config.v1.FlagOption
-	0, // 8: chessbrain.config.v1.resume:type_name -> chessbrain.config.v1.Resume
-	9, // [9:9] is the sub-list for method output_type
-	9, // [9:9] is the sub-list for method input_type
-	7, // [7:9] is the sub-list for extension type_name
-	1, // [1:7] is the sub-list for extension extendee
+	4, // 4: chessbrain.config.v1.title:extendee -> google.protobuf.EnumValueOptions
+	2, // 5: chessbrain.config.v1.flag:type_name -> chessbrain.config.v1.FlagOption
+	0, // 6: chessbrain.config.v1.resume:type_name -> chessbrain.config.v1.Resume
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	5, // [5:7] is the sub-list for extension type_name
+	1, // [1:5] is the sub-list for extension extendee
 	0, // [0:1] is the sub-list for field type_name
 }
 
@@ -515,7 +486,7 @@ func file_internal_config_options_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_config_options_proto_rawDesc), len(file_internal_config_options_proto_rawDesc)),
 			NumEnums:      2,
 			NumMessages:   1,
-			NumExtensions: 6,
+			NumExtensions: 4,
 			NumServices:   0,
 		},
 		GoTypes:           file_internal_config_options_proto_goTypes,

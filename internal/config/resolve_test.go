@@ -202,7 +202,13 @@ func TestRefusedValues(t *testing.T) {
 		{file: "export { path: '../x' }", want: "run.textproto:1:10: export.path"},
 		{file: "export { path: 'x{y}' }", want: "{y} means nothing"},
 		{file: "model { arch { conv_tower { filters: 4 se_ratio: 8 } } }", want: "run.textproto:1:40: model.arch.conv_tower.se_ratio = 8: above the 4 filters"},
-		{file: "model { arch { policy_head: ATTENTION } }", want: "policy_head = ATTENTION: not in this build"},
+		{file: "model { arch { policy_head: 7 } }", want: "policy_head = 7: not in this build"},
+		{file: "model { arch { attention {\n width: 30 heads: 4 } } }", want: "run.textproto:2:2: model.arch.attention.width = 30: not a multiple of heads, which is 4: each head has an equal share of the channels; take 28, or another number of heads"},
+		{file: "model { arch { attention { hidden: 20000 } } }", want: "run.textproto:1:28: model.arch.attention.hidden = 20000: out of range; allowed is from 0 up to 16384"},
+		{args: []string{"--net", "2x1x4h"}, want: "--net: model.arch.attention.width = 2: not a multiple of heads, which is 4: each head has an equal share of the channels; take 4,"},
+		{args: []string{"--net", "64x0x4h"}, want: "--net: model.arch.attention.encoders = 0: out of range"},
+		{args: []string{"--net", "64x4x0h"}, want: "--net: model.arch.attention.heads = 0: out of range"},
+		{args: []string{"--net", "64x4x4h-swish"}, want: `--net: model.net = "64x4x4h-swish": neither a model kind`},
 		{file: "selfplay { openings { positions { weight: 2 } } }", want: "run.textproto:1:23: selfplay.openings.positions[0]: no start position"},
 	} {
 		in := Input{Env: env(c.env...)}
@@ -308,6 +314,62 @@ func TestSparseNet(t *testing.T) {
 	}
 }
 
+// An attention net by its name, and what a file says of its other sizes.
+func TestAttentionNet(t *testing.T) {
+	usual := &AttentionBody{}
+	fill(usual.ProtoReflect())
+	with := func(change func(b *AttentionBody)) *AttentionBody {
+		b := proto.CloneOf(usual)
+		change(b)
+		return b
+	}
+	dense := func(b *AttentionBody) { b.Positions, b.Smolgen = proto.Int32(512), proto.Bool(true) }
+	for _, c := range []struct {
+		file, net  string
+		want       *AttentionBody
+		activation Arch_Activation
+		policy     Arch_PolicyHead
+		origin     string // of the policy head
+	}{
+		{"", "64x4x4h", usual, Arch_RELU, Arch_ATTENTION, "--net"},
+		{"", "64x4x4h-smolgen-dense-mish", with(dense), Arch_MISH, Arch_ATTENTION, "--net"},
+		{"model { arch { attention { } } }", "", usual, Arch_RELU, Arch_ATTENTION, "default"},
+		{"model { arch { attention { width: 32 hidden: 7 gated: false positions: 9 } } }", "48x2x3h-dense", with(func(b *AttentionBody) {
+			b.Width, b.Encoders, b.Heads = proto.Int32(48), proto.Int32(2), proto.Int32(3)
+			b.Hidden, b.Gated, b.Positions = proto.Int32(7), proto.Bool(false), proto.Int32(9)
+		}), Arch_RELU, Arch_ATTENTION, "--net"},
+		{"model { arch { policy_head: CONVOLUTIONAL attention { width: 64 } } }", "", usual, Arch_RELU, Arch_CONVOLUTIONAL, "run.textproto:1:16"},
+		{"model { arch { sparse { } activation: MISH } }", "64x4x4h", usual, Arch_MISH, Arch_ATTENTION, "--net"},
+	} {
+		in := Input{}
+		if c.file != "" {
+			in.File = mustParse(t, c.file)
+		}
+		if c.net != "" {
+			in.Flags = set(t, "--net", c.net)
+		}
+		e, err := Resolve(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := e.Config.GetModel().GetArch()
+		if !proto.Equal(a.GetAttention(), c.want) || a.GetActivation() != c.activation || a.GetPolicyHead() != c.policy || e.Origin("model.arch.policy_head") != c.origin {
+			t.Errorf("%q with --net %q: %v, policy head from %s", c.file, c.net, a, e.Origin("model.arch.policy_head"))
+		}
+		again, err := Resolve(Input{File: mustParse(t, string(Format(e.Config)))})
+		if err != nil || !proto.Equal(again.Config, e.Config) {
+			t.Errorf("%q with --net %q reads back as another: %v", c.file, c.net, err)
+		}
+	}
+	e, err := Resolve(Input{File: mustParse(t, "model { arch { attention { } } }"), Flags: set(t, "--net", "64x6")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := e.Config.GetModel().GetArch(); a.GetConvTower().GetFilters() != 64 || a.GetPolicyHead() != Arch_CONVOLUTIONAL {
+		t.Errorf("%v", a)
+	}
+}
+
 func TestModelKinds(t *testing.T) {
 	kinds, err := Kinds("")
 	if err != nil {
@@ -395,8 +457,13 @@ func TestCompareOlder(t *testing.T) {
 	sparse := Defaults()
 	sparse.Model.Arch.Body = &Arch_Sparse{&SparseBody{}}
 	fill(sparse.ProtoReflect())
-	if d := Compare(sparse, Defaults()); len(d.Refused) < 3 {
+	if d := Compare(sparse, Defaults()); len(d.Refused) != 1 || !strings.HasPrefix(d.Refused[0].String(), "model.arch: sparse -> conv_tower; ") {
 		t.Errorf("a sparse run goes on as a tower: %+v", d)
+	}
+	bare := Defaults()
+	bare.Model.Arch.Body = nil
+	if d := Compare(bare, Defaults()); d.Refused != nil || d.Logged != nil {
+		t.Errorf("a run without a body, which meant the default tower: %+v", d)
 	}
 }
 
@@ -415,6 +482,10 @@ func TestCompare(t *testing.T) {
 		{"seed: 7", "model { net: '64x6' arch { activation: MISH } } training { optimizer: ADAMW }", nil,
 			[]string{"model.arch.conv_tower.filters: 32 -> 64", "model.arch.conv_tower.blocks: 4 -> 6", "model.arch.activation: RELU -> MISH", "training.optimizer: SGD -> ADAMW"}},
 		{"model { net: '64x6' }", "model { arch { conv_tower { filters: 64 blocks: 6 } } }", nil, nil},
+		{"model { net: '64x4x4h-dense' }", "model { arch { attention { positions: 512 } } }", nil, nil},
+		{"model { net: '64x4x4h' }", "model { net: '64x4x2h-smolgen' }", nil,
+			[]string{"model.arch.attention.heads: 4 -> 2", "model.arch.attention.smolgen: false -> true"}},
+		{"model { net: '64x6' }", "model { net: '64x4x4h' }", nil, []string{"model.arch: conv_tower -> attention", "model.arch.policy_head: CONVOLUTIONAL -> ATTENTION"}},
 		{"job_id: 'a'", "job_id: 'b'", nil, []string{`job_id: "a" -> "b"`}},
 		{"job_id: 'a'", "seed: 7", nil, nil},
 		{"seed: 7", "plugins { sampler { name: 'x' settings { key: 'b' value: '1' } settings { key: 'a' value: '2' } } dir: 'd' } export { settings { key: 'k' value: 'v' } }",

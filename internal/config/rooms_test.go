@@ -85,6 +85,17 @@ func inSparse(field string, set func(*nn.Arch, int)) limit {
 	}}
 }
 
+func inAttention(field string, set func(*nn.Arch, int)) limit {
+	return limit{"model.arch.attention." + field, both, func(x float64) error {
+		a, err := nn.ParseArch("64x1x4h-dense-smolgen")
+		if err != nil {
+			panic(err)
+		}
+		set(&a, int(x))
+		return a.Validate()
+	}}
+}
+
 func inTraining(path string, sides side, set func(*trainer.Config, float64)) limit {
 	return limit{"training." + path, sides, func(x float64) error {
 		c := trainer.Config{BatchSize: 1, GradAccumSteps: 1, Optimizer: trainer.OptimizerAdamW, Epsilon: 1, BNMomentum: 1,
@@ -210,6 +221,14 @@ var limits = []limit{
 	inSparse("accumulators", func(a *nn.Arch, n int) { a.Blocks[0].Width = n }),
 	inSparse("policy_units", func(a *nn.Arch, n int) { a.Head(nn.Policy).Hidden = n }),
 	inSparse("value_units", func(a *nn.Arch, n int) { a.Head(nn.Value).Hidden = n }),
+	inAttention("width", func(a *nn.Arch, n int) { a.Blocks[0].Width = n }),
+	inAttention("encoders", func(a *nn.Arch, n int) { *a = nn.AttentionArch(64, n, 4) }),
+	inAttention("heads", func(a *nn.Arch, n int) { a.Blocks[1].Heads = n }),
+	{"model.arch.attention.hidden", high, inAttention("", func(a *nn.Arch, n int) { a.Blocks[1].Hidden = max(1, n) }).check},
+	inAttention("compressed", func(a *nn.Arch, n int) { a.Blocks[1].Compressed = n }),
+	inAttention("smolgen_hidden", func(a *nn.Arch, n int) { a.Blocks[1].SmolgenHidden = n }),
+	inAttention("smolgen_units", func(a *nn.Arch, n int) { a.Blocks[1].SmolgenUnits = n }),
+	{"model.arch.attention.positions", high, inAttention("", func(a *nn.Arch, n int) { a.Blocks[0].Positions = max(1, n) }).check},
 	inArch("value_channels", func(a *nn.Arch, n int) { a.Head(nn.Value).Channels = n }),
 	inArch("value_hidden", func(a *nn.Arch, n int) { a.Head(nn.Value).Hidden = n }),
 	inArch("moves_left_channels", func(a *nn.Arch, n int) { a.Head(nn.MovesLeft).Channels = n }),

@@ -64,11 +64,6 @@ var schemaDocs = sync.OnceValue(func() map[protoreflect.FullName]fieldDoc {
 // docOf returns the schema's comment on a field.
 func docOf(fd protoreflect.FieldDescriptor) fieldDoc { return schemaDocs()[fd.FullName()] }
 
-// laterSection says whether a field's code comes later.
-func laterSection(fd protoreflect.FieldDescriptor) bool {
-	return proto.GetExtension(fd.Options(), E_Later).(bool)
-}
-
 // kindOfStage says whether a field is one of the kinds that a loader stage
 // chooses from, by being set: it is never made up.
 func kindOfStage(fd protoreflect.FieldDescriptor) bool {
@@ -86,14 +81,14 @@ func Defaults() *Config {
 }
 
 // fill sets every unset single field of m to the schema's default, and descends into
-// single messages, which it creates, and into the elements of lists. Sections whose code
-// comes later are left alone, and kinds that a loader stage has not chosen.
+// single messages, which it creates, and into the elements of lists. Bodies of a net and
+// kinds of a loader stage that were not chosen are left alone.
 func fill(m protoreflect.Message) {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		fd := fields.Get(i)
 		switch {
-		case fd.IsMap() || laterSection(fd) || kindOfStage(fd) && !m.Has(fd):
+		case fd.IsMap() || kindOfStage(fd) && !m.Has(fd):
 		case fd.IsList():
 			for k := range m.Get(fd).List().Len() {
 				if fd.Message() != nil {

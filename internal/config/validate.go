@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -25,7 +24,7 @@ func (e *Effective) validate() (bad Errors) {
 				complain(path, scalarText(fd, v), r.remedy(), "out of range")
 			}
 		} else if fd.Enum() != nil {
-			if ev := fd.Enum().Values().ByNumber(v.Enum()); ev == nil || proto.GetExtension(ev.Options(), E_LaterWord).(bool) {
+			if fd.Enum().Values().ByNumber(v.Enum()) == nil {
 				complain(path, scalarText(fd, v), "", notInThisBuild)
 			}
 		}
@@ -44,6 +43,11 @@ func (e *Effective) validate() (bad Errors) {
 	tower := c.GetModel().GetArch().GetConvTower()
 	if tower.GetSeRatio() > tower.GetFilters() {
 		complain("model.arch.conv_tower.se_ratio", strconv.Itoa(int(tower.GetSeRatio())), "take 4, or 0 for none", "above the %d filters", tower.GetFilters())
+	}
+	if b := c.GetModel().GetArch().GetAttention(); b.GetHeads() > 0 && b.GetWidth()%b.GetHeads() != 0 {
+		width := b.GetWidth() / b.GetHeads() * b.GetHeads()
+		complain("model.arch.attention.width", strconv.Itoa(int(b.GetWidth())), fmt.Sprintf("take %d, or another number of heads", max(width, b.GetHeads())),
+			"not a multiple of heads, which is %d: each head has an equal share of the channels", b.GetHeads())
 	}
 	return bad
 }
