@@ -201,8 +201,8 @@ func (h Head) Outputs() int {
 }
 
 // Only refuses a net with a block or head of a kind that is not among kinds: those that
-// where, such as "a GPU", computes or holds. It tells the way from a sparse net to a
-// tower. Errors wrap ErrArch.
+// where, such as "a GPU", computes or holds. It tells where other nets are at home,
+// and the way from a sparse net to a tower. Errors wrap ErrArch.
 func (a Arch) Only(where string, kinds ...string) error {
 	for _, b := range a.Blocks {
 		switch {
@@ -211,15 +211,15 @@ func (a Arch) Only(where string, kinds ...string) error {
 			return fmt.Errorf("%w: %s is a sparse net, for CPUs and this program alone; %s takes a tower such as 64x6: "+
 				"train one on the sparse net's games, with chessbrain train --net 64x6 --source dir", ErrArch, a, where)
 		case a.Attention():
-			return fmt.Errorf("%w: %s is an attention net, and %s has no %s of these: it is trained and plays on CPUs (--device cpu)", ErrArch, a, where, b.Kind)
+			return fmt.Errorf("%w: %s is an attention net, for CPUs: %s has no block of kind %q", ErrArch, a, where, b.Kind)
 		default:
 			return fmt.Errorf("%w: %s has a block of kind %q, which %s does not have", ErrArch, a, b.Kind, where)
 		}
 	}
 	for _, h := range a.Heads {
 		if !slices.Contains(kinds, h.Kind) {
-			if h.Kind == PolicyAttention {
-				return fmt.Errorf("%w: %s has an attention policy, which %s does not have: it is trained and plays on CPUs (--device cpu)", ErrArch, a, where)
+			if h.Attends() {
+				return fmt.Errorf("%w: %s has an attention policy, for CPUs: %s has no such head", ErrArch, a, where)
 			}
 			return fmt.Errorf("%w: %s has a %s head of kind %q, which %s does not have", ErrArch, a, h.Output, h.Kind, where)
 		}

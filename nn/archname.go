@@ -197,7 +197,7 @@ func (a *Arch) applySuffix(p string) bool {
 		h := &a.Heads[i]
 		if kind != nil && slices.Contains(kind.outputs, h.Output) && (!kind.usual || p != a.usualKind(h.Output, kind)) {
 			if h.Kind = p; h.Output == Policy { // the sizes of the other kind are not this one's
-				h.Channels, h.Hidden = 0, 0
+				*h = Head{Output: Policy, Kind: p}
 			}
 			if p == PolicyAttention {
 				h.Channels, h.Hidden = a.Width(), a.Width()

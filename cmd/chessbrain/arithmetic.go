@@ -103,6 +103,8 @@ func playDevice(c *cobra.Command, name, precision string) (*config.Config, error
 	if err != nil {
 		return nil, err
 	}
+	none := ""
+	e.Config.RunDir = &none // the net of a run that happens to be here decides nothing
 	if err := settleDevices(e, false); err != nil {
 		return nil, err
 	}
@@ -135,6 +137,9 @@ const noBackend = "this build has no CUDA backend"
 // asks for a GPU, or leaves it open and there is one. The trainer's device counts where
 // the command trains, or the players' is the same. It returns where this program goes on.
 func handOver(e *config.Effective, trains bool) error {
+	if err := setup.CheckGPU(e, trains); err != nil {
+		return err
+	}
 	fields := []string{"selfplay.producer_device"}
 	devices := []string{e.Config.GetSelfplay().GetProducerDevice()}
 	if trains || devices[0] == "auto" {

@@ -23,7 +23,7 @@ func newNew() *cobra.Command {
 		Aliases: []string{"init"},
 		Short:   "Make a run of a recipe with its first checkpoint, and do not train yet",
 		Long: `Makes the run directory of a recipe or a configuration with its first checkpoint: from weights of Leela's
-(--lczero-model), of a file (--net FILE.safetensors), or seeded ones. The run keeps its settings: chessbrain train RUN
+(--lczero-model), of a file (--net FILE), or seeded ones. The run keeps its settings: chessbrain train RUN
 goes on from it, or chessbrain run RUN where the configuration has a section loop. A run that is there already is
 refused. A net of Leela's decides the architecture.`,
 		Example: `  chessbrain new runs/b --recipe speedrun && chessbrain train runs/b`,
@@ -59,7 +59,7 @@ refused. A net of Leela's decides the architecture.`,
 // newLoop makes the run of a closed loop: its first cycle makes its first checkpoint.
 func newLoop(c *cobra.Command, s *session, model string) error {
 	if model != "" {
-		return usagef("--lczero-model: a closed loop begins with --net FILE; chessbrain import-net makes one of a net of Leela's")
+		return usagef("--lczero-model: a closed loop begins with --net %s", model)
 	}
 	settled, err := setup.NewCycle(s.effective)
 	if err != nil {

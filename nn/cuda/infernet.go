@@ -53,6 +53,10 @@ type batchMemory struct {
 // kinds are the blocks and heads that this package computes and trains.
 var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened, nn.HeadPooled}
 
+// Computes refuses a net that this package neither plays nor trains. Errors wrap
+// nn.ErrArch.
+func Computes(a nn.Arch) error { return a.Only("a GPU", kinds...) }
+
 // NewNet packs n, with batch norm folded into the convolutions, and sends it to the
 // device; n is not kept. Close it when no new use begins. Errors wrap nn.ErrArch,
 // nn.ErrParams, nn.ErrNotFinite (also for a weight above fp16's 65504) or
@@ -60,7 +64,7 @@ var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn
 // others layer by layer.
 func (d *Device) NewNet(n *nn.Net, p device.Precision) (*Net, error) {
 	t, err := d.storage(p)
-	if err := cmp.Or(err, n.Validate(), n.CheckFinite(), n.Arch.Only("a GPU", kinds...)); err != nil {
+	if err := cmp.Or(err, n.Validate(), n.CheckFinite(), Computes(n.Arch)); err != nil {
 		return nil, fmt.Errorf("cuda: %w", err)
 	}
 	f := nn.Fold(n)

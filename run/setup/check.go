@@ -47,10 +47,12 @@ func CheckConfig(e *config.Effective) error {
 	checkPace(t, refuse)
 	x := c.GetExport()
 	if c.GetModel().GetArch().GetSparse() != nil {
-		refuse(t.GetDevice() != "auto" && t.GetDevice() != "cpu", "training.device", "leave it away, or take a tower such as --net 64x6", "a sparse net is for CPUs")
 		refuse(slices.Contains(towerExporters, x.GetExporter()), "export.exporter", "use safetensors, or take a tower such as --net 64x6",
 			"Leela's formats hold towers, and this net is sparse")
 	}
+	arch := c.GetModel().GetArch()
+	refuse(arch.GetAttention() != nil && arch.GetPolicyHead() != config.Arch_ATTENTION && x.GetExporter() == "lc0", "model.arch.policy_head",
+		"take ATTENTION, or another exporter", "Leela's files of attention nets have an attention policy")
 	refuse(x.GetWeights() == config.Export_SWA && t.GetSwa().GetPeriod() == 0, "export.weights",
 		"set training.swa.period, or take RAW", "there is no average to export")
 	base := filepath.Base(filepath.FromSlash(x.GetPath()))

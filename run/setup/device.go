@@ -10,6 +10,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/device"
@@ -80,13 +81,55 @@ func deviceOf(name string) Device {
 	return onCPU
 }
 
-// TrainerDevice is where a configuration trains. Sparse nets are for CPUs.
+// TrainerDevice is where a configuration trains: auto is a GPU for a net that it computes.
 func TrainerDevice(c *config.Config) Device {
 	name := c.GetTraining().GetDevice()
-	if name == "auto" && c.GetModel().GetArch().GetSparse() == nil && Machine.number() > 0 {
+	if name == "auto" && Machine.number() > 0 && forCPUs(c) == nil {
 		return 0
 	}
 	return deviceOf(name)
+}
+
+// forCPUs says why no GPU computes the net that a configuration begins with; nil = one
+// does, or the net is faulty, which others say.
+func forCPUs(c *config.Config) error {
+	arch, err := firstArch(c)
+	if err != nil {
+		return nil
+	}
+	return cuda.Computes(arch)
+}
+
+// CheckGPU refuses a GPU that was asked for a net that none computes: before the search
+// for a GPU, which would be of no use.
+func CheckGPU(e *config.Effective, trains bool) error {
+	c := e.Config
+	for _, d := range devicesOf(c, trains) {
+		ours := d.field == "training.device" || c.GetSelfplay().GetModelsDir() == ""
+		if !d.used || !ours || deviceOf(d.name) == onCPU {
+			continue
+		}
+		if err := forCPUs(c); err != nil {
+			return e.Errorf(d.field, "leave it away, or take a tower such as --net 64x6", "%s", strings.TrimPrefix(err.Error(), nn.ErrArch.Error()+": "))
+		}
+	}
+	return nil
+}
+
+// deviceUse is a device of a configuration, and whether a process uses it.
+type deviceUse struct {
+	field, name string
+	used        bool
+}
+
+// devicesOf returns the trainer's and the players'. The trainer's matters where the
+// process trains, or plays on the same.
+func devicesOf(c *config.Config, trains bool) []deviceUse {
+	players := c.GetSelfplay().GetProducerDevice()
+	return []deviceUse{
+		{"training.device", c.GetTraining().GetDevice(), trains || players == "auto"},
+		{"selfplay.producer_device", players, true},
+	}
 }
 
 // PlayerDevice is where the nets of self-play and of matches are evaluated.
@@ -133,18 +176,13 @@ func (p Device) Describe() string {
 	return fmt.Sprintf("%s (%s)", p, i.Name)
 }
 
-// CheckDevices refuses configured devices that are not there, and says what to do. The
-// trainer's matters where the process trains, or plays on the same.
+// CheckDevices refuses configured devices that are not there or do not suit the net, and
+// says what to do.
 func CheckDevices(e *config.Effective, trains bool) error {
-	c := e.Config
-	players := c.GetSelfplay().GetProducerDevice()
-	for _, d := range []struct {
-		field, name string
-		used        bool
-	}{
-		{"training.device", c.GetTraining().GetDevice(), trains || players == "auto"},
-		{"selfplay.producer_device", players, true},
-	} {
+	if err := CheckGPU(e, trains); err != nil {
+		return err
+	}
+	for _, d := range devicesOf(e.Config, trains) {
 		if !d.used {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/cuda"
 )
 
 // NetPlayer is one net on the device of a configuration's players, for any number of
@@ -26,7 +27,7 @@ func OpenNetPlayer(c *config.Config, net *nn.Net) (*NetPlayer, error) {
 	p := &NetPlayer{}
 	var err error
 	auto := c.GetSelfplay().GetProducerDevice() == "auto" && c.GetTraining().GetDevice() == "auto"
-	if net.Arch.Sparse() && auto { // a CPU; a GPU that somebody asked for refuses it
+	if auto && cuda.Computes(net.Arch) != nil { // a CPU; a GPU that somebody asked for refuses it
 		p.inference = CpuInference{kernelPrecision(onCPU.orFP32(wantedByPlayers(c).Precision))}
 	} else if p.inference, err = OpenInference(c); err != nil {
 		return nil, err

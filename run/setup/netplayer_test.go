@@ -12,6 +12,7 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/testing/emulated"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
+	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 )
 
@@ -92,6 +93,33 @@ func near(t *testing.T, what string, got, want []float32) {
 			t.Errorf("%s: %v, want %v", what, got, want)
 			return
 		}
+	}
+}
+
+// TestNetPlayerAuto: where nothing is said, a net that no GPU computes plays on the CPU
+// beside one that does, whatever net the configuration has.
+func TestNetPlayerAuto(t *testing.T) {
+	opened := onEmulator(t)
+	for name, want := range map[string]int{"16x1x2h": 0, "sparse64": 0, "16x1": 1} {
+		arch, err := nn.ParseArch(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		*opened = 0
+		p, err := OpenNetPlayer(runtest.Resolve(t, t.TempDir(), "--devices=auto,auto").Config, nn.Init(arch, 1))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := p.Close(); err != nil || *opened != want {
+			t.Errorf("%s: %d GPUs opened, %v", name, *opened, err)
+		}
+	}
+	arch, err := nn.ParseArch("16x1x2h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenNetPlayer(runtest.Resolve(t, t.TempDir(), "--producer-device=cuda").Config, nn.Init(arch, 1)); !errors.Is(err, nn.ErrArch) || !strings.Contains(err.Error(), "for CPUs") {
+		t.Errorf("a GPU that was asked for: %v", err)
 	}
 }
 

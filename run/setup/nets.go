@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/chessbrain/chessbrain/encoding/lc0"
 	"github.com/chessbrain/chessbrain/internal/config"
@@ -159,6 +160,49 @@ func FirstNet(e *config.Effective, seed uint64) (*nn.Net, error) {
 	return InitialNet(e, seed)
 }
 
+// firstArch returns the architecture of FirstNet.
+func firstArch(c *config.Config) (nn.Arch, error) {
+	name, kept := c.GetModel().GetNet(), run.Dir{Root: c.GetRunDir()}.InitialNet()
+	switch {
+	case name == config.NetBuiltin:
+		net, _, err := builtin.Net()
+		if err != nil {
+			return nn.Arch{}, err
+		}
+		return net.Arch, nil
+	case name != "":
+		return archOfFile(name)
+	case c.GetRunDir() != "" && fsx.IsFile(kept):
+		return ReadArch(kept)
+	}
+	return ArchOf(c.GetModel().GetArch())
+}
+
+// leelaArchs are architectures of Leela's files, which have to be read as a whole, by
+// path and time.
+var leelaArchs sync.Map
+
+// archOfFile returns the architecture of a net file.
+func archOfFile(path string) (nn.Arch, error) {
+	if arch, err := ReadArch(path); err == nil {
+		return arch, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nn.Arch{}, err
+	}
+	key := path + info.ModTime().String()
+	if arch, ok := leelaArchs.Load(key); ok {
+		return arch.(nn.Arch), nil
+	}
+	net, err := ReadNet(path)
+	if err != nil {
+		return nn.Arch{}, err
+	}
+	leelaArchs.Store(key, net.Arch)
+	return net.Arch, nil
+}
+
 // InitialNet returns the weights that a configuration names: those of the net file
 // that the configuration names, the net inside the program, or seeded ones; with an
 // auxiliary head where a loss wants one.
@@ -176,10 +220,10 @@ func InitialNet(e *config.Effective, seed uint64) (*nn.Net, error) {
 			return nil, err
 		}
 		return learns(net), nil
-	case strings.HasSuffix(name, run.NetSuffix):
+	case name != "":
 		net, err := ReadNet(name)
 		if err != nil {
-			return nil, e.Errorf("model.net", "name a file written by chessbrain, a kind (b6c64) or filters x blocks (64x6)", "%v", err)
+			return nil, e.Errorf("model.net", "name a net file of chessbrain's or Leela's, a kind (b6c64) or filters x blocks (64x6)", "%v", err)
 		}
 		return learns(net), nil
 	}

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -26,27 +27,62 @@ func ArchOf(m *config.Arch) (nn.Arch, error) {
 	if s := m.GetSparse(); s != nil {
 		a = nn.SparseArch(int(s.GetAccumulators()))
 		a.Head(nn.Policy).Hidden, a.Head(nn.Value).Hidden = int(s.GetPolicyUnits()), int(s.GetValueUnits())
-	} else if tower := m.GetConvTower(); tower != nil {
+	} else if blocks := blocksOf(m); blocks != nil {
 		a = nn.Arch{
-			Activation: strings.ToLower(m.GetActivation().String()),
-			Blocks:     nn.TowerBlocks(int(tower.GetFilters()), int(tower.GetBlocks()), int(tower.GetSeRatio())),
+			Activation: word(m.GetActivation()),
+			Blocks:     blocks,
 			Heads: []nn.Head{
-				{Output: nn.Policy, Kind: strings.ToLower(m.GetPolicyHead().String())},
-				{Output: nn.Value, Kind: nn.HeadFlattened, Form: strings.ToLower(m.GetValueHead().String()), Channels: int(m.GetValueChannels()), Hidden: int(m.GetValueHidden())},
+				{Output: nn.Policy, Kind: word(m.GetPolicyHead())},
+				{Output: nn.Value, Kind: nn.HeadFlattened, Form: word(m.GetValueHead()), Channels: int(m.GetValueChannels()), Hidden: int(m.GetValueHidden())},
 				{Output: nn.MovesLeft, Kind: nn.HeadFlattened, Channels: int(m.GetMovesLeftChannels()), Hidden: int(m.GetMovesLeftHidden())},
 			},
 		}
 		a.Blocks[0].InputFormat = int(m.GetInputFormat())
+		if p := a.Head(nn.Policy); p.Kind == nn.PolicyAttention {
+			p.Channels, p.Hidden = a.Width(), a.Width()
+		}
 		if m.GetValuePooled() {
 			a.Head(nn.Value).Kind = nn.HeadPooled
 		}
 	} else {
-		return a, fmt.Errorf("model.arch: neither a convolutional tower nor a sparse net")
+		return a, fmt.Errorf("model.arch: neither a convolutional tower nor an attention net nor a sparse net")
 	}
 	if !m.GetMovesLeft() {
 		a.Heads = a.Heads[:2]
 	}
 	return a, a.Validate()
+}
+
+// word is an enum's value as nn has it.
+func word(v fmt.Stringer) string { return strings.ToLower(v.String()) }
+
+// blocksOf returns the blocks of a tower or an attention net; nil = it is none.
+func blocksOf(m *config.Arch) []nn.Block {
+	if tower := m.GetConvTower(); tower != nil {
+		return nn.TowerBlocks(int(tower.GetFilters()), int(tower.GetBlocks()), int(tower.GetSeRatio()))
+	}
+	b := m.GetAttention()
+	if b == nil {
+		return nil
+	}
+	blocks := nn.AttentionArch(int(b.GetWidth()), int(b.GetEncoders()), int(b.GetHeads())).Blocks
+	hidden := cmp.Or(int(b.GetHidden()), 2*int(b.GetWidth()))
+	first := &blocks[0]
+	if first.Gated = 0; b.GetGated() {
+		first.Gated = 1
+	}
+	if b.GetPositions() > 0 {
+		first.Kind, first.Positions = nn.BlockDenseEmbedding, int(b.GetPositions())
+		first.Hidden, first.HiddenActivation = hidden, word(b.GetHiddenActivation())
+	}
+	for i := range blocks[1:] {
+		e := &blocks[1+i]
+		if e.Hidden, e.HiddenActivation = hidden, word(b.GetHiddenActivation()); b.GetSmolgen() {
+			e.Kind, e.Compressed, e.SmolgenActivation = nn.BlockSmolgen, int(b.GetCompressed()), word(b.GetSmolgenActivation())
+			e.SmolgenHidden, e.SmolgenUnits = int(b.GetSmolgenHidden()), int(b.GetSmolgenUnits())
+		}
+	}
+	return blocks
 }
 
 // auxiliary says whether a loss of the configuration is of the auxiliary head.

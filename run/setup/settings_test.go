@@ -2,6 +2,7 @@ package setup
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,10 +17,15 @@ import (
 // TestArchOf: the configuration's words give the nets that names give.
 func TestArchOf(t *testing.T) {
 	for name, overrides := range map[string][]string{
-		"32x4":                       nil,
-		"48x5-plain-mish-pooled":     {"model.net=48x5", "model.arch.conv_tower.se_ratio=0", "model.arch.activation=MISH", "model.arch.value_pooled=true"},
-		"64x6-classical-scalar-noml": {"model.net=64x6", "model.arch.policy_head=CLASSICAL", "model.arch.value_head=SCALAR", "model.arch.moves_left=false"},
-		"sparse128-noml":             {"model.net=sparse128", "model.arch.moves_left=false"},
+		"32x4":                               nil,
+		"48x5-plain-mish-pooled":             {"model.net=48x5", "model.arch.conv_tower.se_ratio=0", "model.arch.activation=MISH", "model.arch.value_pooled=true"},
+		"64x6-classical-scalar-noml":         {"model.net=64x6", "model.arch.policy_head=CLASSICAL", "model.arch.value_head=SCALAR", "model.arch.moves_left=false"},
+		"32x4-attention":                     {"model.arch.policy_head=ATTENTION"},
+		"64x4x4h-dense-smolgen-mish":         {"model.net=64x4x4h-dense-smolgen-mish"},
+		"64x4x4h-smolgen-scalar-pooled-noml": {"model.arch.attention.smolgen=true", "model.arch.value_head=SCALAR", "model.arch.value_pooled=true", "model.arch.moves_left=false"},
+		"48x2x3h-classical":                  {"model.net=48x2x3h", "model.arch.policy_head=CLASSICAL"},
+		"48x2x3h-convolutional":              {"model.arch.attention.width=48,model.arch.attention.encoders=2,model.arch.attention.heads=3", "model.arch.policy_head=CONVOLUTIONAL"},
+		"sparse128-noml":                     {"model.net=sparse128", "model.arch.moves_left=false"},
 	} {
 		e, err := config.Resolve(config.Input{Overrides: overrides})
 		if err != nil {
@@ -32,6 +38,19 @@ func TestArchOf(t *testing.T) {
 		if got, err := ArchOf(e.Config.GetModel().GetArch()); err != nil || !got.Equal(want) {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, err, want)
 		}
+	}
+}
+
+// TestAttentionSizes: every size of an attention body reaches its block.
+func TestAttentionSizes(t *testing.T) {
+	e := resolve(t, `model { arch { attention { width: 40 encoders: 2 heads: 5 hidden: 7 hidden_activation: SELU smolgen: true compressed: 3
+		smolgen_hidden: 11 smolgen_units: 13 smolgen_activation: RELU2 positions: 17 gated: false } } }`)
+	a, err := ArchOf(e.Config.GetModel().GetArch())
+	encoder := nn.Block{Kind: nn.BlockSmolgen, Hidden: 7, HiddenActivation: nn.SELU, Heads: 5, HeadWidth: 8, Compressed: 3, SmolgenHidden: 11,
+		SmolgenUnits: 13, SmolgenActivation: nn.ReLU2}
+	want := []nn.Block{{Kind: nn.BlockDenseEmbedding, InputFormat: 1, Width: 40, Positions: 17, Hidden: 7, HiddenActivation: nn.SELU}, encoder, encoder}
+	if err != nil || !slices.Equal(a.Blocks, want) || *a.Head(nn.Policy) != (nn.Head{Output: nn.Policy, Kind: nn.PolicyAttention, Channels: 40, Hidden: 40}) {
+		t.Errorf("%+v, %v", a, err)
 	}
 }
 

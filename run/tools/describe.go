@@ -44,12 +44,16 @@ func (d *Described) Write(w io.Writer) error {
 		}
 		fmt.Fprintf(w, "%s\n", text)
 	}
+	width := 0
+	for _, p := range d.net.Params {
+		width = max(width, len(p.Name))
+	}
 	for _, p := range d.net.Params {
 		low, high, mean := p.Data[0], p.Data[0], 0.0
 		for _, v := range p.Data {
 			low, high, mean = min(low, v), max(high, v), mean+float64(v)
 		}
-		if _, err := fmt.Fprintf(w, "  %-28s %-16s mean %9.5f  range %9.5f .. %9.5f\n", p.Name, fmt.Sprint(p.Shape),
+		if _, err := fmt.Fprintf(w, "  %-*s %-16s mean %9.5f  range %9.5f .. %9.5f\n", width, p.Name, fmt.Sprint(p.Shape),
 			mean/float64(len(p.Data)), low, high); err != nil {
 			return err
 		}

@@ -136,6 +136,7 @@ func TestGradients(t *testing.T) {
 	for name, arch := range nntest.AttentionNets() {
 		nets["attention, "+name] = arch
 	}
+	nets["attention, heads of a tower"] = nntest.Arch("16x1x2h-convolutional-pooled")
 	for name, arch := range nets {
 		for _, mode := range []bnMode{batchStats, runningStats} {
 			if arch.Attention() && mode == runningStats {
