@@ -7651,10 +7651,10 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\tgate_pgns\x18\x06 \x01(\x05:\x010B!\x8a\xb5\x18\a[0,1e6]\x92\xb5\x18\x12\n" +
 	"\x0ekeep-gate-pgns\x18\x0eR\bgatePgns\x129\n" +
 	"\x06models\x18\a \x01(\x05:\x010B\x1e\x8a\xb5\x18\a[0,1e6]\x92\xb5\x18\x0f\n" +
-	"\vkeep-models\x18\x0eR\x06models\"\xfc\x02\n" +
-	"\x05Model\x12\x86\x02\n" +
-	"\x03net\x18\x01 \x01(\tB\xf3\x01\x92\xb5\x18\xea\x01\n" +
-	"\x03net\x18\a \x01*\xde\x01Model kind (b6c64), filters x blocks (64x6), a sparse net (sparse128), an attention net (64x4x4h), or a net to start from: a file or builtin (default as recipe first, sparse128; 32x4 with another configuration or on a GPU)\x98\xb5\x18\x04R\x03net\x124\n" +
+	"\vkeep-models\x18\x0eR\x06models\"\xef\x02\n" +
+	"\x05Model\x12\xf9\x01\n" +
+	"\x03net\x18\x01 \x01(\tB\xe6\x01\x92\xb5\x18\xdd\x01\n" +
+	"\x03net\x18\a \x01*\xd1\x01Kind (b6c64), filters x blocks (64x6), sparse (sparse128) or attention net (64x4x4h), or a net to start from: a file or builtin (default as recipe first, sparse128; 32x4 with another configuration or on a GPU)\x98\xb5\x18\x04R\x03net\x124\n" +
 	"\n" +
 	"kinds_file\x18\x02 \x01(\tB\x15\x92\xb5\x18\r\n" +
 	"\tnet-kinds\x18\a\x98\xb5\x18\x04R\tkindsFile\x124\n" +
