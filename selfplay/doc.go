@@ -38,4 +38,7 @@
 //
 // With Pools 2 the games are two halves that take turns: while the batch of one
 // is evaluated on a device, the tree work of the other is done.
+//
+// A [Reanalyser] searches the positions of finished games again, and gives them the
+// targets that self-play would have recorded.
 package selfplay

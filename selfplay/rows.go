@@ -41,31 +41,33 @@ func (g *game) row(root *mcts.RootStats, picked int) record.Ply {
 		p.Orig = root.Raw
 		return p
 	}
-	p := record.Ply{
-		Move:   root.Moves[picked].Move,
-		Root:   root.Value,
-		Best:   root.Moves[root.Best].QDM(),
-		Played: root.Moves[picked].QDM(),
-		Orig:   root.Raw,
-		Visits: root.N,
-		Weight: g.weight,
-	}
-	if g.mode == fullSearch {
-		p.Flags |= record.FullSearch
-	}
-	g.setPolicy(&p, root)
-	if root.Moves[root.Best].Proven != mcts.Unproven {
-		p.Flags |= record.BestProven
-	}
+	p := record.Ply{Move: root.Moves[picked].Move, Weight: g.weight}
+	fill(&p, root, picked, g.mode == fullSearch)
 	if g.resigner >= 0 {
 		p.Flags |= record.PlayedOn
 	}
 	return p
 }
 
+// fill puts what a search says of its root, of which the picked move is played, in the
+// place of p's policy, values, visits and their marks. full: as of a full search.
+func fill(p *record.Ply, root *mcts.RootStats, picked int, full bool) {
+	p.Root, p.Best, p.Played, p.Orig = root.Value, root.Moves[root.Best].QDM(), root.Moves[picked].QDM(), root.Raw
+	p.Visits = root.N
+	p.Flags &^= record.FullSearch | record.BestProven
+	if full {
+		p.Flags |= record.FullSearch
+	}
+	if root.Moves[root.Best].Proven != mcts.Unproven {
+		p.Flags |= record.BestProven
+	}
+	setPolicy(p, root, full)
+}
+
 // setPolicy fills in p's policy and its KLD.
-func (g *game) setPolicy(p *record.Ply, root *mcts.RootStats) {
-	if g.mode == fullSearch && root.Target != nil {
+func setPolicy(p *record.Ply, root *mcts.RootStats, full bool) {
+	p.Counts, p.Probs = nil, nil
+	if full && root.Target != nil {
 		p.Kind = record.PolicyProbs
 		p.Probs = make([]float32, len(root.Moves))
 		for i, v := range root.Target {

@@ -102,7 +102,7 @@ func TestCommands(t *testing.T) {
 		"export":     "models-dir output-dir gating once poll exporter export-weights lock-wait run-dir config dry-run json",
 		"shuffle":    "input-dir output-dir scratch-dir num-threads min-rows max-rows keep-target-rows expand-window-per-row taper-window-exponent taper-window-scale add-to-data-rows approx-rows-per-file seed dry-run json",
 		"dump-chunk": "member json", "filter-chunks": "out result end min-plies max-plies min-positions version input-format startpos distinct limit dry-run json",
-		"import-pgn": "out target label-smoothing policy-temperature draw-rate lc0-chunks strict json", "rescore": "out rescorer set plugin-dir format json",
+		"import-pgn": "out target label-smoothing policy-temperature draw-rate lc0-chunks strict json", "rescore": "out rescorer set plugin-dir format net visits share gumbel workers json",
 		"import-net": "out", "export-net": "out format encoding fold exporter set plugin-dir games", "probe": "net position json", "net-math": "net out", "grow": "net out format seed json",
 		"plugins list": "plugin-dir run-dir json", "plugins describe": "plugin-dir run-dir kind json", "plugins lock": "plugin-dir run-dir file json", "plugins verify": "plugin-dir run-dir file json",
 		"plugins test": "plugin-dir run-dir kind set seed json", "plugins swap": "process set", "bench plugins": "seconds program set json",

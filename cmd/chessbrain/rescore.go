@@ -23,6 +23,7 @@ type rescoreOptions struct {
 	rescorers string
 	set       []string
 	form      lc0.Form
+	reanalyse reanalyseOptions
 	keep      bool
 	dryRun    bool
 }
@@ -30,24 +31,31 @@ type rescoreOptions struct {
 func newRescore() *cobra.Command {
 	var o rescoreOptions
 	c := &cobra.Command{
-		Use:   "rescore IN... --out DIR --rescorer NAME[,NAME]",
-		Short: "Rescore games or Leela's chunks into another directory",
+		Use:   "rescore IN... --out DIR [--net NET] [--rescorer LIST]",
+		Short: "Rescore games or Leela's chunks into another directory, or search them again",
 		Long: `Rescores chunks of games (*.games) and Leela's training chunks (*.gz, and *.tar of them; versions 3 to 7).
 IN is a file or a directory, whose sub-directories are read too; DIR gets a file of the same kind under the same
 name for each. Nothing is written over. What is damaged is named and left out, and the exit code is 3.
 
+With --net a net searches the positions again. Policies, values and visits of its searches are written in the place
+of the old ones, as self-play writes them, but without noise at the root. Positions without a search that are not
+trained on stay as they are. A position that is not trained on gets no more visits than it had. Neither workers nor
+a stop change the outcome. docs/DATA.md says when this pays.
+
 The rescorers work in the order in which they are named; beside the built-in ones they are programs of --plugin-dir
 (chessbrain plugins list). Built in:
 ` + rescore.Help(),
-		Example: `  chessbrain rescore runs/a/selfplay --out rescored --rescorer syzygy,deblunder --set syzygy.paths=/tb/345`,
-		Args:    someArgs("name *.games, *.gz or *.tar files, or directories of them"),
-		RunE:    o.run,
+		Example: `  chessbrain rescore runs/a/selfplay --out rescored --rescorer syzygy,deblunder --set syzygy.paths=/tb/345
+  chessbrain rescore runs/a/selfplay --out reanalysed --net builtin --visits 100`,
+		Args: someArgs("name *.games, *.gz or *.tar files, or directories of them"),
+		RunE: o.run,
 	}
 	f := c.Flags()
 	f.StringVar(&o.out, "out", "", "directory for the rescored files")
 	f.StringVar(&o.rescorers, "rescorer", "", "rescorers, separated by commas: "+strings.Join(rescore.Names(), ", ")+", or programs")
 	o.plugins.bindDirs(c)
 	f.StringArrayVar(&o.set, "set", nil, "a setting, STAGE.SETTING=VALUE; may come several times")
+	o.reanalyse.bind(c)
 	f.Uint32Var(&o.form.InputFormat, "format", 0, "input format of Leela's chunks, 1 to 5, 132 or 133; 0 = as it was")
 	f.Uint32Var(&o.form.Version, "version", 0, "version of Leela's chunks, 6 or 7; 0 = as it was, at least 6")
 	f.BoolVar(&o.keep, "keep", false, "leave files as they are that the directory holds already, to go on after a stop")
@@ -57,16 +65,25 @@ The rescorers work in the order in which they are named; beside the built-in one
 }
 
 // check validates the flags and returns which rescorers they choose.
-func (o *rescoreOptions) check() ([]stage.Choice, error) {
+func (o *rescoreOptions) check(c *cobra.Command) ([]stage.Choice, error) {
+	if err := o.reanalyse.check(c); err != nil {
+		return nil, err
+	}
 	switch {
 	case o.out == "":
 		return nil, usagef("--out: name a directory for the rescored files")
-	case o.rescorers == "":
-		return nil, usagef("--rescorer: name at least one of %s", strings.Join(rescore.Names(), ", "))
+	case o.rescorers == "" && o.reanalyse.net == "":
+		return nil, usagef("--rescorer: name at least one of %s, or a net with --net", strings.Join(rescore.Names(), ", "))
 	case o.form.Version != 0 && o.form.Version != 6 && o.form.Version != 7:
 		return nil, usagef("--version %d: want 6, 7, or 0 for that of each chunk", o.form.Version)
 	case o.form.InputFormat != 0 && !slices.Contains(lc0.InputFormats(), o.form.InputFormat):
 		return nil, usagef("--format %d: want one of %v, or 0 for that of each chunk", o.form.InputFormat, lc0.InputFormats())
+	}
+	if o.rescorers == "" {
+		if len(o.set) > 0 {
+			return nil, usagef("--set %s: name the stage with --rescorer", o.set[0])
+		}
+		return nil, nil
 	}
 	chosen, err := stage.ParseChoices(stage.KindRescorer, o.rescorers, o.set)
 	if err != nil {
@@ -93,7 +110,7 @@ func (o *rescoreOptions) chain(ctx context.Context, h *host.Host, chosen []stage
 }
 
 func (o *rescoreOptions) run(c *cobra.Command, inputs []string) (err error) {
-	chosen, err := o.check()
+	chosen, err := o.check(c)
 	if err != nil {
 		return err
 	}
@@ -112,8 +129,13 @@ func (o *rescoreOptions) run(c *cobra.Command, inputs []string) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
-	run := &files.Run{FS: fsx.OS, Rescorer: chain, Form: o.form, Keep: o.keep}
-	report := files.Summary{Rescorer: run.Rescorer.Name(), Report: &run.Report}
+	again, err := o.reanalyse.open(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer closeAfter(&err, again)
+	run := &files.Run{FS: fsx.OS, Rescorer: again.before(chain), Form: o.form, Keep: o.keep}
+	report := files.Summary{Rescorer: run.Rescorer.Name(), Search: again.summary(), Report: &run.Report}
 	if o.dryRun {
 		report.Plan = append(report.Plan, jobs...)
 		return answer(c, &report)
@@ -125,7 +147,9 @@ func (o *rescoreOptions) run(c *cobra.Command, inputs []string) (err error) {
 			}
 			break
 		}
+		again.tell(c, i+1, len(jobs))
 	}
+	report.Search = again.summary()
 	if errors.Is(err, files.ErrExists) {
 		return usageError{err}
 	}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/record"
 )
 
 // What a chunk says that neither moves nor plies of a record.Game do, kept in
@@ -215,4 +217,35 @@ func (w *v6Writer) applyExtra(x recordExtra) {
 			binary.Decode(v, le, r.Reserved[:]) // v has its size
 		}
 	}
+}
+
+// Researched returns g without what its Extra says of searches that are not g's any more.
+// g was made of before, the game of a chunk, by other rescorers, or by new searches of some
+// positions. Those lose which move was the best. Where there are any, short-term values,
+// which go over several positions, are computed anew.
+func Researched(before, g *record.Game) (*record.Game, error) {
+	again := func(ply int) bool { return !g.Plies[ply].Root.SameBits(before.Plies[ply].Root) }
+	some := false
+	for i := range g.Plies {
+		some = some || again(i)
+	}
+	if !some {
+		return g, nil
+	}
+	x, err := parseExtra(g.Extra)
+	if err != nil || x.version == 0 {
+		return g, err
+	}
+	x.items = slices.DeleteFunc(x.items, func(it item) bool {
+		switch it.kind {
+		case itemQST, itemDST:
+			return true
+		case itemBestMove, itemBestIdx, itemVerbatim:
+			return again(min(x.first+it.record, len(g.Plies)-1))
+		}
+		return false
+	})
+	out := *g
+	out.Extra = x.append(nil)
+	return &out, nil
 }

@@ -313,6 +313,20 @@ func searchText(c *config.Config) string {
 // both are worth.
 func SearchOf(meta map[string]string) (mcts.Config, error) {
 	usual := mcts.DefaultConfig()
+	s, err := TargetSearchOf(meta)
+	if s.Gumbel.Rescale {
+		s.Gumbel.Rescale, s.Gumbel.ValueScale = false, usual.Gumbel.ValueScale
+	}
+	if s.Gumbel.Enabled {
+		s.FPUReduction = 0
+	}
+	return s, err
+}
+
+// TargetSearchOf is SearchOf for searches that make targets: as the net's own self-play
+// made them, rescaled values included.
+func TargetSearchOf(meta map[string]string) (mcts.Config, error) {
+	usual := mcts.DefaultConfig()
 	text, ok := meta[MetaSearch]
 	if !ok {
 		return usual, nil
@@ -323,12 +337,6 @@ func SearchOf(meta map[string]string) (mcts.Config, error) {
 	}
 	s.Simulations, s.Playouts, s.MaxNodes = usual.Simulations, usual.Playouts, usual.MaxNodes
 	s.MaxBatch, s.VirtualLoss, s.ForcedPlayouts, s.Prober = usual.MaxBatch, usual.VirtualLoss, usual.ForcedPlayouts, nil
-	if s.Gumbel.Rescale {
-		s.Gumbel.Rescale, s.Gumbel.ValueScale = false, usual.Gumbel.ValueScale
-	}
-	if s.Gumbel.Enabled {
-		s.FPUReduction = 0
-	}
 	s.NoiseAlpha, s.NoiseEpsilon, s.NoisyFPU, s.Gumbel.Scale = usual.NoiseAlpha, usual.NoiseEpsilon, usual.NoisyFPU, usual.Gumbel.Scale
 	if err := s.Validate(); err != nil {
 		return usual, fmt.Errorf("the net's metadata %q: %w", MetaSearch, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding/lc0"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay/chunks"
 )
 
@@ -33,11 +34,10 @@ func (r *Run) leela(ctx context.Context, j Job) error {
 		if j.Kind == LeelaTar {
 			return r.members(ctx, j, src, w)
 		}
-		ok, err := r.chunk(ctx, j, src, 0, w)
-		if err == nil && !ok {
-			return errNothing
-		}
-		return err
+		return r.chunks(ctx, j, src, func(_ string, chunk []byte) error {
+			_, err := w.Write(chunk)
+			return err
+		})
 	})
 	switch {
 	case err == nil:
@@ -53,48 +53,61 @@ var errNothing = errors.New("no chunk that can be read")
 
 // members writes the chunks of src as a tar.
 func (r *Run) members(ctx context.Context, j Job, src *lc0.Source, w io.Writer) error {
-	out, some := tar.NewWriter(w), false
-	var buf bytes.Buffer
-	for i := range src.Len() {
-		buf.Reset()
-		ok, err := r.chunk(ctx, j, src, i, &buf)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			continue
-		}
-		some = true
+	out := tar.NewWriter(w)
+	err := r.chunks(ctx, j, src, func(name string, chunk []byte) error {
 		// No times and owners: equal chunks give equal bytes.
-		head := &tar.Header{Typeflag: tar.TypeReg, Name: src.Name(i), Mode: 0o644, Size: int64(buf.Len())}
+		head := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(chunk))}
 		if err := out.WriteHeader(head); err != nil {
-			return fmt.Errorf("%s: member %s: %w", j.In, src.Name(i), err)
+			return fmt.Errorf("%s: member %s: %w", j.In, name, err)
 		}
-		if _, err := out.Write(buf.Bytes()); err != nil {
-			return err
+		_, err := out.Write(chunk)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// chunks rescores the chunks of src and hands each with its name to write, which must
+// not keep it. The report names those that cannot be read. Without any other the error is
+// errNothing.
+func (r *Run) chunks(ctx context.Context, j Job, src *lc0.Source, write func(name string, chunk []byte) error) error {
+	some := false
+	var buf bytes.Buffer
+	for from := 0; from < src.Len(); from += batchGames {
+		var games []*record.Game
+		var names []string
+		for i := from; i < min(from+batchGames, src.Len()); i++ {
+			g, err := chunks.Read(src, i)
+			if err == nil {
+				games, names = append(games, g.Rec), append(names, src.Name(i))
+			} else if err = r.orDamage(err); err != nil { // names file and member
+				return err
+			}
+		}
+		out, err := r.rescore(ctx, games)
+		if err != nil {
+			return fmt.Errorf("%s: %w", j.In, err)
+		}
+		for i, g := range out {
+			buf.Reset()
+			if g, err = lc0.Researched(games[i], g); err == nil {
+				err = lc0.WriteChunkForm(&buf, g, r.Form)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", j.In, names[i], err)
+			}
+			if err := write(names[i], buf.Bytes()); err != nil {
+				return err
+			}
+			some = true
 		}
 	}
 	if !some {
 		return errNothing
 	}
-	return out.Close()
-}
-
-// chunk rescores chunk i of src and writes it to w. ok is false where it cannot
-// be read, which the report then says.
-func (r *Run) chunk(ctx context.Context, j Job, src *lc0.Source, i int, w io.Writer) (ok bool, err error) {
-	g, err := chunks.Read(src, i)
-	if err != nil {
-		return false, r.orDamage(err) // names file and member
-	}
-	rescored, err := r.one(ctx, g.Rec)
-	if err == nil {
-		err = lc0.WriteChunkForm(w, rescored, r.Form)
-	}
-	if err != nil {
-		return false, fmt.Errorf("%s: %s: %w", j.In, src.Name(i), err)
-	}
-	return true, nil
+	return nil
 }
 
 // orDamage takes down an error that tells of damaged data; others it returns.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/encoding/lc0"
@@ -67,13 +68,20 @@ func (r *Run) Do(ctx context.Context, j Job) error {
 
 func (r *Run) damaged(err error) { r.Report.Damage = append(r.Report.Damage, err) }
 
-// one rescores a game and counts what changed.
-func (r *Run) one(ctx context.Context, g *record.Game) (*record.Game, error) {
-	out, err := r.Rescorer.Rescore(ctx, g)
-	if err == nil {
-		r.Report.Count(g, out)
+// batchGames is how many games are rescored in one call: enough to fill the batches of a
+// search and the messages of a plugin.
+const batchGames = 256
+
+// rescore rescores games, not too many, and counts what changed.
+func (r *Run) rescore(ctx context.Context, games []*record.Game) ([]*record.Game, error) {
+	out, err := stage.RescoreAll(ctx, r.Rescorer, games)
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	for i, g := range games {
+		r.Report.Count(g, out[i])
+	}
+	return out, nil
 }
 
 // games rescores a chunk of games. The chunk is written whole in a directory of
@@ -104,10 +112,10 @@ func (r *Run) games(ctx context.Context, j Job) error {
 	}
 	defer fsx.RemoveAll(r.FS, temp)
 	w := replay.NewWriter(r.FS, temp, replay.WriterOptions{NetID: info.NetID, RunID: info.RunID})
-	for _, g := range games {
-		out, err := r.one(ctx, g)
-		if err == nil {
-			err = w.Append(out)
+	for some := range slices.Chunk(games, batchGames) {
+		out, err := r.rescore(ctx, some)
+		for i := 0; err == nil && i < len(out); i++ {
+			err = w.Append(out[i])
 		}
 		if err != nil {
 			return errors.Join(fmt.Errorf("%s: %w", j.In, err), w.Close())
@@ -126,9 +134,20 @@ func (r *Run) games(ctx context.Context, j Job) error {
 // firstChunk is the name that a Writer gives its first chunk.
 const firstChunk = "00000001" + replay.SealedSuffix
 
+// Search says what searched positions again before other rescorers worked.
+type Search struct {
+	Net       string  `json:"net"`
+	NetID     string  `json:"net_id"`
+	Visits    int     `json:"visits"` // wanted; 0 = as many as each position had
+	Gumbel    bool    `json:"gumbel"`
+	Share     float64 `json:"share"`     // of the positions that was to be searched
+	Positions int64   `json:"positions"` // searched; all others keep their targets
+}
+
 // Summary is a report of several files.
 type Summary struct {
-	Rescorer string `json:"rescorer"`
+	Rescorer string  `json:"rescorer"`
+	Search   *Search `json:"search,omitempty"`
 	*Report
 	Damage []string `json:"damage,omitempty"`
 	Plan   []Job    `json:"plan,omitempty"` // of a dry run
@@ -146,6 +165,9 @@ func (r *Summary) Write(w io.Writer) error {
 		fmt.Fprintf(&sb, "games      %d, %d changed\n", r.Games, r.GamesChanged)
 		fmt.Fprintf(&sb, "positions  %d; changed: %d results, %d plies left, %d policies, %d weights\n",
 			r.Positions, r.Results, r.PliesLeft, r.Policies, r.Weights)
+		if s := r.Search; s != nil {
+			fmt.Fprintf(&sb, "searched   %d positions with %s; %d keep their targets\n", s.Positions, s.Net, int64(r.Positions)-s.Positions)
+		}
 	}
 	for _, d := range r.Damage {
 		fmt.Fprintf(&sb, "damaged    %s\n", d)
