@@ -284,9 +284,9 @@ func (buf *stackBuffers) attend(c *encoderStack, board, head int) {
 	inner := c.heads * c.depth
 	for sq := range squares {
 		row := buf.qkv[(board*squares+sq)*3*inner+head*c.depth:]
-		copy(buf.q[sq*c.depth:][:c.depth], row)
-		copy(buf.k[sq*c.depth:][:c.depth], row[inner:])
-		copy(buf.v[sq*c.depth:][:c.depth], row[2*inner:])
+		copyShort(buf.q[sq*c.depth:][:c.depth], row)
+		copyShort(buf.k[sq*c.depth:][:c.depth], row[inner:])
+		copyShort(buf.v[sq*c.depth:][:c.depth], row[2*inner:])
 	}
 	kernel.PackMat(buf.packed, buf.k, c.depth, squares)
 	kernel.MatMul(buf.logits, buf.q, buf.packed, nil, squares, c.depth, squares, kernel.None)
@@ -297,7 +297,20 @@ func (buf *stackBuffers) attend(c *encoderStack, board, head int) {
 	kernel.PackMatTransposed(buf.packed, buf.v, c.depth, squares)
 	kernel.MatMul(buf.o, buf.logits, buf.packed, nil, squares, squares, c.depth, kernel.None)
 	for sq := range squares {
-		copy(buf.seen[(board*squares+sq)*inner+head*c.depth:][:c.depth], buf.o[sq*c.depth:])
+		copyShort(buf.seen[(board*squares+sq)*inner+head*c.depth:][:c.depth], buf.o[sq*c.depth:])
+	}
+}
+
+// copyShort is copy without a call where dst is of a few whole vectors: a head's part of a
+// square is some 100 bytes.
+func copyShort(dst, src []float32) {
+	const vector = 16
+	if len(dst)%vector != 0 {
+		copy(dst, src)
+		return
+	}
+	for i := 0; i < len(dst); i += vector {
+		*(*[vector]float32)(dst[i:]) = [vector]float32(src[i:])
 	}
 }
 
