@@ -67,7 +67,7 @@ func Compare(old, new *Config) Diff {
 	for _, path := range paths {
 		c, rule := Change{Path: path, Old: before[path], New: after[path]}, resumeOf(path)
 		switch {
-		case otherBody && (strings.HasPrefix(path, archPath+was+".") || strings.HasPrefix(path, archPath+is+".")):
+		case otherBody && (path == policyHead || strings.HasPrefix(path, archPath+was+".") || strings.HasPrefix(path, archPath+is+".")):
 			if !told { // one complaint, not one of each size of both
 				d.Refused = append(d.Refused, Change{Path: strings.TrimSuffix(archPath, "."), Old: was, New: is, Remedy: takeOldOrNewRun})
 				told = true

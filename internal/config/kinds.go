@@ -69,9 +69,9 @@ func (e *Effective) normalise() error {
 		return err
 	}
 	c := e.Config
-	if a := c.GetModel().GetArch(); a.GetAttention() != nil && e.Origin("model.arch.policy_head") == "default" {
+	if a := c.GetModel().GetArch(); a.GetAttention() != nil && !e.choosesPolicyHead() {
 		a.PolicyHead = Arch_ATTENTION.Enum()
-		e.origins["model.arch.policy_head"] = e.Origin("model.arch.attention.width")
+		e.origins[policyHead] = e.Origin("model.arch.attention.width")
 	}
 	if len(c.GetTraining().GetLrRule()) > 0 {
 		c.Training.Lr = nil // the rules replace it, and a file must not have both
@@ -104,6 +104,16 @@ func (e *Effective) normalise() error {
 		e.origins["loop.rating.engine_nodes"] = e.Origin("loop.rating.engine")
 	}
 	return nil
+}
+
+const policyHead = archPath + "policy_head"
+
+// choosesPolicyHead says whether the policy head of an attention body was given: outside,
+// in the file, or in that of a run with such a body.
+func (e *Effective) choosesPolicyHead() bool {
+	_, outside := e.origins[policyHead]
+	return outside || e.file != nil && says(e.file.Config, policyHead) ||
+		e.run != nil && bodyOf(e.run.Config) == "attention" && says(e.run.Config, policyHead)
 }
 
 // resolveNet turns a model kind or a size in model.net into the body of

@@ -361,6 +361,15 @@ func TestAttentionNet(t *testing.T) {
 			t.Errorf("%q with --net %q reads back as another: %v", c.file, c.net, err)
 		}
 	}
+	for run, want := range map[string]Arch_PolicyHead{ // what a run keeps of another body's head is no choice
+		"policy_head: CONVOLUTIONAL conv_tower { }": Arch_ATTENTION, "policy_head: CONVOLUTIONAL attention { }": Arch_CONVOLUTIONAL,
+	} {
+		of := func(*Effective) (*File, error) { return mustParse(t, "model { arch { "+run+" } }"), nil }
+		e, err := Resolve(Input{OfRun: of, Flags: set(t, "--net", "64x4x4h")})
+		if err != nil || e.Config.GetModel().GetArch().GetPolicyHead() != want {
+			t.Errorf("%s: %v, %v", run, e.Config.GetModel().GetArch(), err)
+		}
+	}
 	e, err := Resolve(Input{File: mustParse(t, "model { arch { attention { } } }"), Flags: set(t, "--net", "64x6")})
 	if err != nil {
 		t.Fatal(err)
@@ -485,7 +494,7 @@ func TestCompare(t *testing.T) {
 		{"model { net: '64x4x4h-dense' }", "model { arch { attention { positions: 512 } } }", nil, nil},
 		{"model { net: '64x4x4h' }", "model { net: '64x4x2h-smolgen' }", nil,
 			[]string{"model.arch.attention.heads: 4 -> 2", "model.arch.attention.smolgen: false -> true"}},
-		{"model { net: '64x6' }", "model { net: '64x4x4h' }", nil, []string{"model.arch: conv_tower -> attention", "model.arch.policy_head: CONVOLUTIONAL -> ATTENTION"}},
+		{"model { net: '64x6' }", "model { net: '64x4x4h' }", nil, []string{"model.arch: conv_tower -> attention"}},
 		{"job_id: 'a'", "job_id: 'b'", nil, []string{`job_id: "a" -> "b"`}},
 		{"job_id: 'a'", "seed: 7", nil, nil},
 		{"seed: 7", "plugins { sampler { name: 'x' settings { key: 'b' value: '1' } settings { key: 'a' value: '2' } } dir: 'd' } export { settings { key: 'k' value: 'v' } }",

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
@@ -68,7 +70,7 @@ func (s *Start) compare() error {
 	}
 	c := s.e.Config
 	s.before = before.Config
-	diff := config.Compare(before.Config, c)
+	diff := s.ofKeptNet(config.Compare(before.Config, c))
 	for _, change := range ArithmeticChanges(s.Arithmetic(), s.Info.Arithmetic) {
 		if !c.GetDeterministic() {
 			diff.Logged = append(diff.Logged, change)
@@ -79,6 +81,23 @@ func (s *Start) compare() error {
 	}
 	s.Changes = diff.Logged
 	return diff.Err()
+}
+
+// ofKeptNet corrects the comparison of a run that began with a net file: that net decides,
+// and the configuration of the first start may name another architecture, or none.
+func (s *Start) ofKeptNet(d config.Diff) config.Diff {
+	ofNet := func(c config.Change) bool { return strings.HasPrefix(c.Path, "model.arch") }
+	first := slices.IndexFunc(d.Refused, ofNet)
+	want, err := trainedArch(s.e.Config)
+	if first < 0 || err != nil || s.NetFile() != "" || !fsx.IsFile(s.Dir.InitialNet()) {
+		return d
+	}
+	change := config.Change{Path: "model.arch", Old: s.Initial.Arch.String(), New: want.String(), Remedy: d.Refused[first].Remedy}
+	d.Refused = slices.DeleteFunc(d.Refused, ofNet)
+	if !want.Equal(s.Initial.Arch) {
+		d.Refused = append(d.Refused, change)
+	}
+	return d
 }
 
 // Kinds of rows, by the section of a checkpoint that says how far they are read. A
