@@ -62,8 +62,8 @@ func relativeDistance(a, b []accumulator) float64 {
 // TestOpenRefuses: a kind that is not trained here is named, with this backend.
 func TestOpenRefuses(t *testing.T) {
 	for kind, spoil := range map[string]func(*nn.Arch){
-		"attention": func(a *nn.Arch) { a.Blocks[1].Kind = "attention" },
-		"averaged":  func(a *nn.Arch) { a.Head(nn.Value).Kind = "averaged" },
+		"mamba":    func(a *nn.Arch) { a.Blocks[1].Kind = "mamba" },
+		"averaged": func(a *nn.Arch) { a.Head(nn.Value).Kind = "averaged" },
 	} {
 		cfg := testConfig(nntest.TinyArch(), 4)
 		spoil(&cfg.Arch)
