@@ -111,7 +111,7 @@ func TestSparseArch(t *testing.T) {
 func TestAttentionArch(t *testing.T) {
 	for text, name := range map[string]string{
 		"64x4x4h": "", "8x2x2h-dense-smolgen-mish-scalar-pooled-noml": "", "64x4x4h-mish-smolgen": "64x4x4h-smolgen-mish",
-		"8x1x2h-classical": "", "8x1x2h-convolutional": "", "8x1x2h-attention": "8x1x2h", "8x1x2h-classical-attention": "8x1x2h",
+		"8x1x2h-classical": "", "8x1x2h-encoded": "", "16x1-encoded": "16x1-se-encoded", "8x1x2h-convolutional": "", "8x1x2h-attention": "8x1x2h", "8x1x2h-classical-attention": "8x1x2h",
 		"8x1-attention": "8x1-se-attention", "8x1-attention-classical": "8x1-se-classical",
 	} {
 		a := mustParse(t, text)

@@ -199,8 +199,11 @@ func (a *Arch) applySuffix(p string) bool {
 			if h.Kind = p; h.Output == Policy { // the sizes of the other kind are not this one's
 				*h = Head{Output: Policy, Kind: p}
 			}
-			if p == PolicyAttention {
+			if h.Attends() {
 				h.Channels, h.Hidden = a.Width(), a.Width()
+			}
+			if p == PolicyEncoded {
+				h.Encoders, h.EncoderHidden, h.Heads, h.HeadWidth = 1, 2*a.Width(), usualPolicyHeads, max(1, a.Width()/usualPolicyHeads)
 			}
 			return true
 		}

@@ -12,6 +12,7 @@ import (
 
 const (
 	menPlanes        = 12 // of the newest board, which a dense embedding reads
+	usualPolicyHeads = 4  // of encoders in a policy head
 	numPromotionRows = 4  // what a promotion to a queen, rook, bishop adds, and all three
 	maxHeads         = 256
 )
