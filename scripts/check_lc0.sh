@@ -6,7 +6,8 @@
 #  3. the games that lc0 plays and records are read with its moves.
 #
 # usage: scripts/check_lc0.sh LC0 [RESCORER SYZYGY_DIR]     both built from Leela's sources (-Drescorer=true for the second)
-#   NET=file, run, or random-weights:SEED:ARCH (default random-weights:1:32x4)   BACKEND=eigen (or blas)   GAMES=20
+#   NET=file, run, or random-weights:SEED:ARCH (default random-weights:1:32x4; attention nets, too)   BACKEND=eigen (or blas)
+#   GAMES=20   ENCODINGS="linear16 float16 bfloat16 float32" (lc0 before 0.33 has the first alone)
 #   CHESSBRAIN=path of the program (default: built here, with GO=go)
 set -euo pipefail
 for word; do # anywhere: the lines above, and nothing else
@@ -41,7 +42,7 @@ theirs() { # file position
 	rm "$work/theirs"
 }
 
-for encoding in linear16 float16 bfloat16 float32; do
+for encoding in ${ENCODINGS:-linear16 float16 bfloat16 float32}; do
 	file=$work/$encoding.pb.gz
 	"$program" export-net "$net" --out "$file" --encoding "$encoding" >/dev/null
 	for position in "${positions[@]}"; do
