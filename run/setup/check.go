@@ -67,7 +67,7 @@ var towerExporters = []string{"lc0", "onnx"}
 func TakesSparse(e *config.Effective) bool {
 	named := e.Config.GetModel().GetNet() != "" ||
 		slices.ContainsFunc(archFields, func(field string) bool { return e.Origin("model.arch."+field) != "default" })
-	return !named && TrainerDevice(e.Config) == onCPU && !slices.Contains(towerExporters, e.Config.GetExport().GetExporter())
+	return !named && TrainerDevice(e.Config) == onCPU && PlayerDevice(e.Config) == onCPU && !slices.Contains(towerExporters, e.Config.GetExport().GetExporter())
 }
 
 // CheckTrains refuses what only a process that plays and does not train can do.
