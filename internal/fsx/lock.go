@@ -13,6 +13,7 @@ import (
 const (
 	heartbeatEvery = 10 * time.Second
 	heartbeatStale = 60 * time.Second
+	heartbeatAhead = time.Hour // clocks of two machines differ by less
 )
 
 // LockOptions say who takes a lock and how.

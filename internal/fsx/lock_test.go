@@ -230,12 +230,19 @@ func TestOwnerAlive(t *testing.T) {
 	otherBoot.BootID = "before"
 	gone := self
 	gone.PID = 1<<22 + 1 // above the largest process id of Linux
+	elsewhere := func(ahead time.Duration) Owner {
+		o := self
+		o.Host, o.Heartbeat = "another", now.Add(ahead)
+		return o
+	}
 	for name, c := range map[string]struct {
 		owner Owner
 		alive bool
 	}{
 		"this process": {self, true}, "suspended for an hour": {old, true},
 		"before the machine started": {otherBoot, false}, "process gone": {gone, false},
+		"elsewhere": {elsewhere(-time.Second), true}, "elsewhere, silent": {elsewhere(-2 * time.Minute), false},
+		"elsewhere, clock ahead": {elsewhere(10 * time.Minute), true}, "elsewhere, from next year": {elsewhere(8760 * time.Hour), false},
 	} {
 		if got := c.owner.alive(now); got != c.alive {
 			t.Errorf("%s: alive = %v, want %v", name, got, c.alive)

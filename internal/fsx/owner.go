@@ -75,7 +75,8 @@ func (o *Owner) write(file string) error {
 }
 
 // alive says whether the owner may still be running. On this machine the
-// process table knows; elsewhere the heartbeat decides.
+// process table knows; elsewhere the heartbeat decides. One from the far future
+// was written under a wrong clock: it would hold the lock until then.
 func (o *Owner) alive(now time.Time) bool {
 	host, err := os.Hostname()
 	if err == nil && host == o.Host && o.BootID != "" {
@@ -85,7 +86,8 @@ func (o *Owner) alive(now time.Time) bool {
 			return !processGone(o.PID)
 		}
 	}
-	return now.Sub(o.Heartbeat) < heartbeatStale
+	age := now.Sub(o.Heartbeat)
+	return age < heartbeatStale && age > -heartbeatAhead
 }
 
 // readOwners returns the owners whose files lie beside the lock, in the order

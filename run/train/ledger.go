@@ -220,12 +220,17 @@ func (l *ledger) missing(lacking int64) (missing []uint64) {
 
 // section is a window's section that goes on without games that are not
 // on disk any more: they were lost with a damaged chunk. The run can go on, but
-// not to the same weights, so this is said loudly.
+// not to the same weights, so this is said loudly. Where all games that are trained on
+// are gone the disk or the directory is, not a chunk: the run goes no further.
 func (l *ledger) section(name string, w *replay.Window, lookup func([16]byte) *record.Game) stage.Section {
 	return withLoad(w.Section(name, lookup), func(data []byte, _ int, err error) error {
 		missing, lost := errors.AsType[*replay.MissingGamesError](err)
 		if !lost {
 			return err
+		}
+		if missing.Missing == missing.Wanted && w == l.games.Train {
+			return &checkpoint.CorruptError{Path: l.root, Reason: fmt.Sprintf("not one of the %d games of the window can be read there; "+
+				"put them back, or begin a new run with --net %s", missing.Wanted, l.dir.Root)}
 		}
 		l.log.Error("games are lost; the run goes on without them, to other weights than it would have had",
 			"section", name, "lost", missing.Missing, "of", missing.Wanted)

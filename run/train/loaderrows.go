@@ -24,8 +24,9 @@ import (
 const (
 	// heldOutOutput is the loader's output whose rows are never trained on.
 	heldOutOutput = "validation"
-	// heldOutWait is how long the first validation waits for rows.
-	heldOutWait = 20 * time.Second
+	// heldOutWait is how long the first validation waits for rows, heldOutLook a later
+	// one after that was in vain: a loader that gives none must not hold training up.
+	heldOutWait, heldOutLook = 20 * time.Second, 10 * time.Millisecond
 )
 
 // loaderRows trains from the first output of the data loader, which prepares
@@ -36,6 +37,7 @@ type loaderRows struct {
 	loader   *loader.Loader
 	dirGames                // for an exporter
 	held     *loader.Output // nil = none
+	waited   bool           // for its rows
 	most     int            // rows to hold out
 	pass     memory
 	latest   memory // training rows handed out last, where an average needs them
@@ -106,17 +108,26 @@ func (s *loaderRows) HeldOut(ctx context.Context, rows int) (trainer.BatchSource
 	return s.pass.source(rows), nil
 }
 
-// hold collects the held-out rows. Few or none within the wait are no error.
+// hold collects the held-out rows. Few or none within the wait are no error; the end of
+// the run ends it, too.
 func (s *loaderRows) hold(ctx context.Context) error {
-	wait, cancel := context.WithTimeout(ctx, heldOutWait)
+	limit := heldOutWait
+	if s.waited {
+		limit = heldOutLook
+	}
+	wait, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	if s.ctx != nil {
+		defer context.AfterFunc(s.ctx, cancel)()
+	}
 	b := encoding.NewTrainBatch(s.most)
 	if err := s.held.Next(wait, b); err != nil && !errors.Is(err, io.EOF) && wait.Err() == nil {
 		return err
 	}
-	if b.N < s.most {
+	if b.N < s.most && !s.waited {
 		s.log.Warn("few rows to validate on", "rows", b.N, "wanted", s.most)
 	}
+	s.waited = true
 	s.pass.most = s.most
 	s.pass.add(b)
 	return ctx.Err()

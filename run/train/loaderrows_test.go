@@ -1,6 +1,8 @@
 package train
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -96,6 +98,48 @@ func TestLoaderWithoutRows(t *testing.T) {
 	commands.Stop()
 	if err := <-ended; !errors.Is(err, run.ErrInterrupted) {
 		t.Errorf("stopped while it waits: %v", err)
+	}
+}
+
+// TestLoaderWithoutHeldOut: a loader that holds no rows out is waited for once, says so
+// once, and no longer than the run lasts.
+func TestLoaderWithoutHeldOut(t *testing.T) {
+	text := strings.NewReplacer("weight: 0.7", "weight: 1", "weight: 0.3", "weight: 0", "watch: false", "poll_seconds: 0.05").Replace(graph(t.TempDir(), ""))
+	cfg := setup.TrainingOf(runtest.Resolve(t, t.TempDir()+"/run", "--source=loader "+text))
+	var log bytes.Buffer
+	open := func() *loaderRows {
+		l, _, err := cfg.OpenLoader(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		s := &loaderRows{loader: l, most: cfg.Validation.Rows, log: runtest.LogTo(&log)}
+		if s.held, err = l.Output(heldOutOutput); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	s := open()
+	s.Ahead(ended)
+	began := time.Now()
+	for range 3 {
+		if rows, err := s.HeldOut(t.Context(), 4); rows != nil || err != nil {
+			t.Errorf("%v, %v", rows, err)
+		}
+	}
+	if n := strings.Count(log.String(), "few rows to validate on"); n != 1 {
+		t.Errorf("said %d times:\n%s", n, log.String())
+	}
+	s = open()
+	s.waited = true
+	s.Ahead(t.Context())
+	if rows, err := s.HeldOut(t.Context(), 4); rows != nil || err != nil {
+		t.Errorf("%v, %v", rows, err)
+	}
+	if took := time.Since(began); took >= heldOutWait {
+		t.Errorf("it waited for %v", took)
 	}
 }
 

@@ -168,6 +168,30 @@ func TestDamagedChunk(t *testing.T) {
 	checkMetrics(t, d, 9, s.Steps)
 }
 
+// TestGamesGone: a run whose games are all gone, or cannot be read, does not go on with
+// an empty window as if it were a new one, not even to sum up.
+func TestGamesGone(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	train(t, dir, "--episodes=6")
+	d, _ := jobOf(t, dir)
+	if err := os.Rename(d.Selfplay(), dir+".moved"); err != nil {
+		t.Fatal(err)
+	}
+	for _, more := range []string{"--episodes=6", "--episodes=9"} {
+		_, _, err := tryTrain(t, t.Context(), dir, more)
+		if bad, ok := asError[*checkpoint.CorruptError](err); !ok || bad.Path != d.Selfplay() || !strings.Contains(bad.Reason, "put them back") {
+			t.Errorf("%s: %v", more, err)
+		}
+	}
+	if err := errors.Join(os.RemoveAll(d.Selfplay()), os.Rename(dir+".moved", d.Selfplay())); err != nil {
+		t.Fatal(err)
+	}
+	s, log := train(t, dir, "--episodes=9")
+	if s.Episodes != 9 || strings.Contains(log, "lost") {
+		t.Errorf("%d episodes\n%s", s.Episodes, log)
+	}
+}
+
 // TestJournalDamaged: a journal that the checkpoint contradicts is refused as
 // corrupt, not guessed at.
 func TestJournalDamaged(t *testing.T) {
