@@ -1,6 +1,7 @@
 // Package spawn sees to it that processes end: an engine or a plugin leads a process group
 // of its own, which is killed at its end, and on Linux it dies with this program, however
-// that dies.
+// that dies. Linux also finds what left the group, by a variable of its environment, but
+// not what a killed chessbrain or a process that cleared its environment leaves behind.
 //
 //	var p spawn.Process
 //	go func() {
@@ -54,6 +55,7 @@ func (p *Process) Live(start func() (*exec.Cmd, error), started func()) error {
 	awaited := awaitExit(cmd.Process.Pid)
 	if awaited {
 		p.SignalGroup(syscall.SIGKILL)
+		killMarked(cmd.Env)
 		p.gone()
 	}
 	cmd.Wait() // the state says it all

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -35,7 +36,7 @@ func TestEnvironment(t *testing.T) {
 	allowed := []string{"PATH", "HOME", "LANG", "TZ", "TMPDIR", pluginEnv, "GORACE", "CHESSBRAIN_PLUGIN",
 		"PLUGIN_MIN_PORT", "PLUGIN_MAX_PORT", "PLUGIN_PROTOCOL_VERSIONS", "PLUGIN_UNIX_SOCKET_DIR"}
 	for _, name := range names {
-		if !slices.Contains(allowed, name) {
+		if !slices.Contains(allowed, name) && !strings.HasPrefix(name, "CHESSBRAIN_STARTED_") { // by which what it starts is found
 			t.Errorf("the plugin sees %s", name)
 		}
 	}
@@ -272,7 +273,7 @@ func TestChildren(t *testing.T) {
 		if err := b.Release(r); err != nil {
 			t.Error(err)
 		}
-		if name == "parent" {
+		if name == "parent" || runtime.GOOS == "linux" {
 			eventually(t, "the child is gone", func() bool { return !alive(pid) })
 		} else if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Error(err)
