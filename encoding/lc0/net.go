@@ -10,7 +10,9 @@ import (
 	"io"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/chessbrain/chessbrain/encoding/lc0/netpb"
 	"github.com/chessbrain/chessbrain/nn"
@@ -20,6 +22,13 @@ const (
 	netMagic = 0x1c0
 	// maxNetBytes bounds the unpacked file; the largest known nets have 0.8 GB.
 	maxNetBytes = 1 << 30
+	// A gzipped one may unpack to so many bytes, and to so many more for each packed one:
+	// weights hardly shrink, where a file made for that shrinks by 1032.
+	unpackedBytes, unpackedShare = 64 << 20, 16
+	// maxNetMessages bounds the layers and blocks of a file; two bytes can make one, of
+	// a hundred and more. The largest known nets have some thousands.
+	maxNetMessages = 1 << 16
+	netPiece       = 1 << 20 // is read at once
 )
 
 // NetInfo is what a network file says besides the weights.
@@ -51,6 +60,9 @@ func ReadNet(r io.Reader) (*nn.Net, *NetInfo, error) {
 		return nil, nil, fmt.Errorf("read Leela net: %w", err)
 	}
 	var file netpb.Net
+	if !fewMessages(data, file.ProtoReflect().Descriptor(), new(int)) {
+		return nil, nil, fmt.Errorf("read Leela net: %w: more than %d layers", ErrCorrupt, maxNetMessages)
+	}
 	if err := proto.Unmarshal(data, &file); err != nil {
 		return nil, nil, fmt.Errorf("read Leela net: %w: %w", ErrCorrupt, err)
 	}
@@ -75,16 +87,51 @@ func ReadNet(r io.Reader) (*nn.Net, *NetInfo, error) {
 
 // unpack returns the protobuf bytes.
 func unpack(r io.Reader) ([]byte, error) {
-	br := bufio.NewReader(r)
+	packed := &metered{r: r}
+	br := bufio.NewReader(packed)
 	if head, _ := br.Peek(2); !bytes.Equal(head, []byte{0x1f, 0x8b}) {
-		return readAll(br)
+		return readAll(br, func() int { return maxNetBytes })
 	}
 	z, err := gzip.NewReader(br)
 	if err != nil {
 		return nil, gzipError(err)
 	}
-	data, err := readAll(z)
+	data, err := readAll(z, func() int { return min(unpackedBytes+unpackedShare*packed.n, maxNetBytes) })
 	return data, gzipError(err)
+}
+
+// metered counts what is read through it.
+type metered struct {
+	r io.Reader
+	n int
+}
+
+func (c *metered) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += n
+	return n, err
+}
+
+// fewMessages says whether a message of the described kind holds at most maxNetMessages
+// others, of which n were seen. Whether it is well formed is proto.Unmarshal's to say.
+func fewMessages(data []byte, d protoreflect.MessageDescriptor, n *int) bool {
+	for len(data) > 0 && *n <= maxNetMessages {
+		number, kind, size := protowire.ConsumeTag(data)
+		if size < 0 {
+			break
+		}
+		data = data[size:]
+		if size = protowire.ConsumeFieldValue(number, kind, data); size < 0 {
+			break
+		}
+		if field := d.Fields().ByNumber(number); kind == protowire.BytesType && field != nil && field.Message() != nil {
+			*n++
+			inner, _ := protowire.ConsumeBytes(data)
+			fewMessages(inner, field.Message(), n)
+		}
+		data = data[size:]
+	}
+	return *n <= maxNetMessages
 }
 
 // gzipError marks what gzip says of damaged data; other errors stay the reader's.
@@ -96,10 +143,19 @@ func gzipError(err error) error {
 	return err
 }
 
-func readAll(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxNetBytes+1))
-	if err == nil && len(data) > maxNetBytes {
-		err = fmt.Errorf("%w: more than %d bytes", ErrUnsupported, maxNetBytes)
+// readAll reads to the end, but no more than limit allows, which may grow meanwhile.
+func readAll(r io.Reader, limit func() int) ([]byte, error) {
+	var data bytes.Buffer
+	for {
+		_, err := io.CopyN(&data, r, netPiece)
+		if most := limit(); err == nil && data.Len() > most || data.Len() > maxNetBytes {
+			return nil, fmt.Errorf("%w: more than %d bytes", ErrUnsupported, most)
+		}
+		if err == io.EOF {
+			return data.Bytes(), nil
+		}
+		if err != nil {
+			return data.Bytes(), err
+		}
 	}
-	return data, err
 }

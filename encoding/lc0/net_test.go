@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/chessbrain/chessbrain/encoding/lc0/netpb"
@@ -104,6 +105,11 @@ func TestReadNetRefuses(t *testing.T) {
 		return marshal(t, f)
 	}
 	z := zipped(t, good)
+	bomb := zipped(t, protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), make([]byte, 80<<20))) // a licence
+	blocks := make([]*netpb.Residual, maxNetMessages)
+	for i := range blocks {
+		blocks[i] = &netpb.Residual{}
+	}
 	type format = netpb.NetworkFormat
 	for name, c := range map[string]struct {
 		in   []byte
@@ -115,6 +121,8 @@ func TestReadNetRefuses(t *testing.T) {
 		"cut":          {good[:len(good)/2], ErrCorrupt, ""},
 		"cut gzip":     {z[:len(z)/2], ErrCorrupt, ""},
 		"gzip header":  {[]byte{0x1f, 0x8b, 1}, ErrCorrupt, ""},
+		"bomb":         {bomb, ErrUnsupported, "more than 6"}, // 64 MiB and a little, of 80
+		"many blocks":  {spoiled(func(f *netpb.Net, _ *format) { f.Weights.Residual = blocks }), ErrCorrupt, "more than 65536 layers"},
 		"magic":        {spoiled(func(f *netpb.Net, _ *format) { f.Magic = proto.Uint32(1) }), ErrCorrupt, "magic"},
 		"input":        {spoiled(func(_ *netpb.Net, f *format) { f.Input = proto.Int32(3) }), ErrUnsupported, "input format 3"},
 		"attention":    {spoiled(func(_ *netpb.Net, f *format) { f.Network = proto.Int32(6) }), ErrCorrupt, "0 encoders"},

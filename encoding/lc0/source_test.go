@@ -155,6 +155,9 @@ func threeMembers(t testing.TB) []byte {
 	return packed(t, &tar.Header{Name: "1.gz", Format: tar.FormatUSTAR}, &tar.Header{Name: "2.gz", Format: tar.FormatUSTAR}, &tar.Header{Name: "3.gz", Format: tar.FormatUSTAR})
 }
 
+// mean is a member's name that a terminal would obey, with a line that it makes up.
+const mean = "2\x1b[2J\nproblems 0\xff.gz"
+
 // A type of NUL, a size in base 256; then damage, which costs one member.
 func TestSourceOfOddTars(t *testing.T) {
 	chunk, raw := mateChunk(t)
@@ -182,11 +185,17 @@ func TestSourceOfOddTars(t *testing.T) {
 		"no octal":       {func(d []byte) []byte { rewriteHeader(d, step, func(b []byte) { b[124] = '9' }); return d }, "[1.gz 3.gz]", "[2.gz at 1024: its header is damaged: archive/tar: invalid tar header]"},
 		"size too large": {func(d []byte) []byte { rewriteHeader(d, step, func(b []byte) { b[124] = '7' }); return d }, "[1.gz 3.gz]", "[2.gz at 1024: it says"},
 		"no chunk":       {func(d []byte) []byte { d[step+tarBlock] = 9; return d }, "[1.gz 3.gz]", "[2.gz at 1024: it is no chunk of training data]"},
-		"torn header":    {func(d []byte) []byte { return d[:2*step+100] }, "[1.gz 2.gz]", "[ at 2048: the tar ends within a header]"},
-		"torn member":    {func(d []byte) []byte { return d[:2*step+tarBlock+40] }, "[1.gz 2.gz]", "[3.gz at 2048: it says"},
-		"no end blocks":  {func(d []byte) []byte { return d[:3*step] }, "[1.gz 2.gz 3.gz]", "[]"},
-		"joined tars":    {func(d []byte) []byte { return append(d, threeMembers(t)...) }, "[1.gz 2.gz 3.gz 1.gz 2.gz 3.gz]", "[]"},
-		"empty":          {func(d []byte) []byte { return make([]byte, 1024) }, "[]", "[]"},
+		"escapes":        {func(d []byte) []byte { rewriteHeader(d, step, func(b []byte) { copy(b, mean) }); return d }, `[1.gz 2\x1b[2J\nproblems 0\xff.gz 3.gz]`, "[]"},
+		"escapes, bad": {func(d []byte) []byte {
+			rewriteHeader(d, step, func(b []byte) { copy(b, mean) })
+			d[step+tarBlock] = 9
+			return d
+		}, "[1.gz 3.gz]", `[2\x1b[2J\nproblems 0\xff.gz at 1024: it is no chunk of training data]`},
+		"torn header":   {func(d []byte) []byte { return d[:2*step+100] }, "[1.gz 2.gz]", "[ at 2048: the tar ends within a header]"},
+		"torn member":   {func(d []byte) []byte { return d[:2*step+tarBlock+40] }, "[1.gz 2.gz]", "[3.gz at 2048: it says"},
+		"no end blocks": {func(d []byte) []byte { return d[:3*step] }, "[1.gz 2.gz 3.gz]", "[]"},
+		"joined tars":   {func(d []byte) []byte { return append(d, threeMembers(t)...) }, "[1.gz 2.gz 3.gz 1.gz 2.gz 3.gz]", "[]"},
+		"empty":         {func(d []byte) []byte { return make([]byte, 1024) }, "[]", "[]"},
 	} {
 		data := threeMembers(t)
 		if step != 1024 {

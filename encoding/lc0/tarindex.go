@@ -9,6 +9,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // tarBlock is the unit of a tar: headers have one block, data are filled up.
@@ -62,10 +63,11 @@ func (t *tarReader) member(b *[tarBlock]byte, at int64) (next int64, err error) 
 	section := io.NewSectionReader(t.file, at, t.source.size-at)
 	h, err := tar.NewReader(section).Next()
 	if err != nil && !errors.Is(err, tar.ErrInsecurePath) { // nothing is unpacked
-		t.report(string(untilNUL(b[:100])), at, fmt.Sprintf("its header is damaged: %v", err))
+		t.report(shown(string(untilNUL(b[:100]))), at, fmt.Sprintf("its header is damaged: %v", err))
 		t.lost = true
 		return at + tarBlock, nil
 	}
+	h.Name = shown(h.Name)
 	offset, err := section.Seek(0, io.SeekCurrent)
 	if err != nil {
 		return 0, err
@@ -91,6 +93,21 @@ func (t *tarReader) member(b *[tarBlock]byte, at int64) (next int64, err error) 
 		t.report(h.Name, at, fmt.Sprintf("type %q is no file", kind))
 	}
 	return next, nil
+}
+
+// maxShown bounds the name of a member, which a tar does not; a path has no more.
+const maxShown = 4096
+
+// shown is a member's name as messages may show it: one line of bounded length, without
+// bytes that a terminal obeys.
+func shown(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return r == utf8.RuneError || !strconv.IsPrint(r) }) {
+		name = strings.Trim(strconv.Quote(name), `"`)
+	}
+	if len(name) > maxShown {
+		name = strings.ToValidUTF8(name[:maxShown], "") + "..."
+	}
+	return name
 }
 
 // isSparse says whether a member leaves out its zeros, in either form of GNU tar.

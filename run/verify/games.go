@@ -137,7 +137,7 @@ func (c *checker) leela(path string) {
 		return
 	}
 	for _, bad := range source.Bad {
-		c.report.add(Problem{Path: path, Offset: bad.Offset, Kind: Corrupt, Reason: fmt.Sprintf("member %q: %v", bad.Name, bad.Err), Remedy: damagedChunk})
+		c.report.add(Problem{Path: path, Offset: bad.Offset, Kind: Corrupt, Reason: fmt.Sprintf("member \"%s\": %v", bad.Name, bad.Err), Remedy: damagedChunk})
 	}
 	for i := range source.Len() {
 		if c.ctx.Err() != nil {
