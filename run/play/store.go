@@ -55,7 +55,7 @@ type StoreOptions struct {
 	Job       string        // for the chunks' headers
 	Rescorers rescore.Chain // those that the first games go through; see SetRescorers
 	Outputs   *Outputs      // get the durable games before the trainer does; closed with the store; nil = none
-	Queue     int           // durable games that may wait for the trainer
+	Queue     int           // durable games that may wait for the trainer; as many may be on their way there
 	MaxBytes  int64         // of a chunk; 0 = replay's default
 }
 
@@ -66,7 +66,7 @@ func OpenStore(opt StoreOptions) *Store {
 	}
 	s := &Store{
 		opt: opt,
-		in:  make(chan *record.Game, MaxGroup), out: make(chan *record.Game, opt.Queue),
+		in:  make(chan *record.Game, min(MaxGroup, opt.Queue)), out: make(chan *record.Game, opt.Queue),
 		names: make(chan string, 1), Done: make(chan struct{}), quit: make(chan struct{}), coming: make(chan comingChain, MaxGroup),
 	}
 	go s.run()
@@ -157,7 +157,10 @@ func (s *Store) run() {
 		case c := <-s.coming:
 			s.replace(c)
 		case <-s.quit:
-			s.err = errors.Join(s.write(writer, s.drain(nil)), writer.Close())
+			for s.err == nil && len(s.in) > 0 {
+				s.err = s.write(writer, s.drain([]*record.Game{<-s.in}))
+			}
+			s.err = errors.Join(s.err, writer.Close())
 			return
 		}
 	}
@@ -169,9 +172,10 @@ func (s *Store) newWriter() *replay.Writer {
 		replay.WriterOptions{NetID: s.opt.Net, RunID: s.opt.Job, MaxBytes: s.opt.MaxBytes})
 }
 
-// drain adds the games that wait already.
+// drain adds the games that wait already, as far as there is room for them in out: what
+// is made durable beyond that would wait here, and let more games be finished meanwhile.
 func (s *Store) drain(group []*record.Game) []*record.Game {
-	for len(group) < MaxGroup && len(s.in) > 0 {
+	for most := min(MaxGroup, cap(s.out)-len(s.out)); len(group) < most && len(s.in) > 0; {
 		group = append(group, <-s.in)
 	}
 	return group
@@ -179,9 +183,6 @@ func (s *Store) drain(group []*record.Game) []*record.Game {
 
 // write rescores a group, makes it durable, writes its other forms and hands it on.
 func (s *Store) write(writer *replay.Writer, group []*record.Game) error {
-	if len(group) == 0 {
-		return nil
-	}
 	for len(s.coming) > 0 {
 		s.replace(<-s.coming)
 	}

@@ -1,12 +1,15 @@
 package play
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/plugins/rescore"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // broken is a rescorer that goes on without a part of its data.
@@ -26,4 +29,33 @@ func TestStoreLogsFaults(t *testing.T) {
 	if s.LogFaults(runtest.LogTo(&log)); log.Len() > 0 {
 		t.Errorf("log without a fault: %s", log.String())
 	}
+}
+
+// A queue of so many games holds their producers back: no more wait than are durable, and
+// on their way there, and one that finds no room. None of them is lost at the end.
+func TestStoreQueue(t *testing.T) {
+	games, _ := runtest.AnyGames(t, 100)
+	synctest.Test(t, func(t *testing.T) {
+		const queue = 16
+		s := OpenStore(StoreOptions{Dir: run.Dir{Root: t.TempDir()}, Process: "p1", Net: "n", Job: "j", Queue: queue})
+		ctx, cancel := context.WithCancel(t.Context())
+		put := 0
+		go func() {
+			for put < len(games) && s.Put(ctx, games[put]) == nil {
+				put++
+			}
+		}()
+		synctest.Wait()
+		if put < queue || put > 2*queue+1 {
+			t.Errorf("%d games wait in a queue of %d", put, queue)
+		}
+		cancel()
+		synctest.Wait()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if there := len(runtest.GamesOnDisk(t, s.opt.Dir.Root)); there != put {
+			t.Errorf("%d games on disk, %d were handed in", there, put)
+		}
+	})
 }

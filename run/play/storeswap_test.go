@@ -70,7 +70,7 @@ func TestStoreSetRescorers(t *testing.T) {
 // TestStoreRetiresIdle: rescorers are retired although no game comes, and although
 // nobody takes the durable ones.
 func TestStoreRetiresIdle(t *testing.T) {
-	store := OpenStore(StoreOptions{Dir: run.Dir{Root: t.TempDir()}, Process: "p1", Net: "n", Job: "j"})
+	store := OpenStore(StoreOptions{Dir: run.Dir{Root: t.TempDir()}, Process: "p1", Net: "n", Job: "j", Queue: 2})
 	for n := range uint64(3) {
 		retired := make(chan struct{})
 		store.SetRescorers(nil, func(rescore.Chain) { close(retired) })
