@@ -435,6 +435,8 @@ func TestSpace(t *testing.T) {
 		{4 * gib, 100 * gib, 0, false},       // 4 %
 		{6 * gib, 100 * gib, 0, true},        // 6 %
 		{6 * gib, 100 * gib, gib + 1, false}, // not for this chunk
+		{gib, 4 * gib, 0, true},              // a quarter of a small disk
+		{gib - 1, 4 * gib, 0, false},
 	} {
 		m := memfs.New()
 		m.SetSpace(fsx.Space{Free: c.free, Total: c.total})

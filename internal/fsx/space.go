@@ -8,17 +8,21 @@ import (
 	"path/filepath"
 )
 
-// Reserve is the room that must stay free on a file system: the larger of both.
+// Reserve is the room that must stay free on a file system: the larger of both, and no
+// more than a quarter of it, so that small ones can be used at all.
 type Reserve struct {
 	Bytes uint64
 	Share float64 // of the file system's size, 0..1
 }
 
-// DefaultReserve is where producers of data stop: 2 GiB or 5 % free.
+// DefaultReserve is where producers of data stop: 2 GiB or 5 % free, of a disk below
+// 8 GiB a quarter.
 var DefaultReserve = Reserve{Bytes: 2 << 30, Share: 0.05}
 
 // Of is the reserve of one file system in bytes.
-func (r Reserve) Of(s Space) uint64 { return max(r.Bytes, uint64(r.Share*float64(s.Total))) }
+func (r Reserve) Of(s Space) uint64 {
+	return max(min(r.Bytes, s.Total/4), uint64(r.Share*float64(s.Total)))
+}
 
 // Check returns *SpaceError if less than the reserve plus need bytes is free
 // where path lies.

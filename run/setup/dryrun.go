@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -12,6 +13,8 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 // bytesPerPosition is about what a stored position takes.
@@ -41,6 +44,9 @@ func dryRun(e *config.Effective, w io.Writer, look func(*Training) (*Start, erro
 	if _, err := s.Trainer(arch); err != nil {
 		return err
 	}
+	if err := s.checkFiles(); err != nil {
+		return err
+	}
 	stages, err := LookAtStages(e, TrainUses(e.Config))
 	if err != nil {
 		return err
@@ -65,6 +71,22 @@ func dryRun(e *config.Effective, w io.Writer, look func(*Training) (*Start, erro
 	fmt.Fprintf(w, "training: batch %d x %d -> %s\n", s.Batch, s.Accumulate, s.Dir.Checkpoints)
 	fmt.Fprintf(w, "metrics -> %s; nets -> %s\n", s.Dir.Metrics, s.describeExport())
 	return DescribeSpace(w, s.Root)
+}
+
+// checkFiles refuses what a start would refuse to go on from: a full disk, a damaged
+// journal, and checkpoints of which none is whole.
+func (s *Start) checkFiles() error {
+	if err := fsx.DefaultReserve.Check(fsx.OS, fsx.NearestDir(s.Root), 0); err != nil {
+		return err
+	}
+	if _, _, err := run.ReadJournal(s.Dir.Journal()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w; put it back from a copy, or begin a new run", err)
+	}
+	_, err := checkpoint.Load(fsx.OS, s.Dir.Checkpoints)
+	if errors.Is(err, checkpoint.ErrNoCheckpoint) {
+		return nil
+	}
+	return err
 }
 
 // DescribeSpace says how much may be written below a directory, which need not be there.

@@ -84,7 +84,7 @@ func (l *ledger) read(ctx context.Context, saved *checkpoint.Checkpoint, n int64
 // their ordinals are used up, even where a damaged disk lost them.
 func (l *ledger) count(n int64, entries []run.Entry) error {
 	corrupt := func(format string, args ...any) error {
-		return &checkpoint.CorruptError{Path: l.dir.Journal(), Reason: fmt.Sprintf(format, args...)}
+		return &checkpoint.CorruptError{Path: l.dir.Journal(), Reason: fmt.Sprintf(format, args...) + "; put it back from a copy, or begin a new run"}
 	}
 	if int64(len(entries)) < n {
 		return corrupt("%d lines, but the checkpoint has seen %d games", len(entries), n)

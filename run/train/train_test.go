@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -263,6 +264,43 @@ func TestDryRun(t *testing.T) {
 	}
 	if err := setup.DryRun(runtest.Resolve(t, root+"/a/b", "export { weights: SWA }"), &page); err == nil {
 		t.Error("a dry run passes what a run refuses")
+	}
+}
+
+// TestDryRunOfDamage: a dry run refuses what a start would refuse to go on from, in the
+// same words.
+func TestDryRunOfDamage(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	train(t, dir, "--episodes=2")
+	d, _ := jobOf(t, dir)
+	nets, err := filepath.Glob(filepath.Join(d.Checkpoints, "*", "net.safetensors"))
+	if err != nil || len(nets) == 0 {
+		t.Fatal(nets, err)
+	}
+	for want, paths := range map[string][]string{"or begin a new run": {d.Journal()}, "put one back from a copy": nets} {
+		whole := map[string][]byte{}
+		for _, path := range paths {
+			if whole[path], err = os.ReadFile(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte("x\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e := runtest.Resolve(t, dir, "--episodes=4")
+		dry := setup.DryRun(e, io.Discard)
+		_, _, err := tryTrain(t, t.Context(), dir, "--episodes=4")
+		if _, ok := asError[*checkpoint.CorruptError](dry); !ok || err == nil || dry.Error() != err.Error() || !strings.Contains(dry.Error(), want) {
+			t.Errorf("dry run: %v\nstart: %v", dry, err)
+		}
+		for path, data := range whole {
+			if err := os.WriteFile(path, data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := setup.DryRun(runtest.Resolve(t, dir, "--episodes=4"), io.Discard); err != nil {
+		t.Error(err)
 	}
 }
 

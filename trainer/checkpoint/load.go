@@ -52,12 +52,12 @@ func Load(fsys fsx.FS, dir string) (*Checkpoint, error) {
 		return nil, fmt.Errorf("%w in %s", ErrNoCheckpoint, dir)
 	}
 	var warnings []string
-	var lastErr error
+	var damaged []error
 	for _, name := range loadOrder(names, current) {
 		c, err := Open(fsys, filepath.Join(dir, name))
 		if err != nil {
 			warnings = append(warnings, fmt.Sprintf("checkpoint %s cannot be used: %v", name, err))
-			lastErr = err
+			damaged = append(damaged, err)
 			continue
 		}
 		if name != current {
@@ -66,7 +66,7 @@ func Load(fsys fsx.FS, dir string) (*Checkpoint, error) {
 		c.Warnings = warnings
 		return c, nil
 	}
-	return nil, fmt.Errorf("no checkpoint of %s is whole (%s): %w", dir, strings.Join(warnings, "; "), lastErr)
+	return nil, fmt.Errorf("no checkpoint of %s is whole; put one back from a copy, or begin a new run from a net of this one (--net FILE): %w", dir, errors.Join(damaged...))
 }
 
 // loadOrder is the current checkpoint, those before it newest first, and then
