@@ -71,6 +71,9 @@ func WalkGames(ctx context.Context, fsys fsx.FS, dir string, fn func(path string
 		for _, d := range info.Damage {
 			s.Quarantine = append(s.Quarantine, d)
 		}
+		if info.Torn && len(info.Damage) == 0 && !strings.HasSuffix(info.Path, GrowingSuffix) {
+			s.Quarantine = append(s.Quarantine, info.Unsealed())
+		}
 		for _, g := range games {
 			if _, ok := seen[g.ID]; ok {
 				s.Duplicates++

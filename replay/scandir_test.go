@@ -63,6 +63,14 @@ func TestScanDir(t *testing.T) {
 		t.Errorf("quarantine %v", scan.Quarantine)
 	}
 
+	// A sealed file that was cut between two blocks is named, not only missed by number.
+	cut := memfs.New()
+	mkdir(t, cut, "cut")
+	putFile(t, cut, "cut/1.games", sealed[:blockEnds(t, sealed)[1]])
+	scan, err = ScanDir(context.Background(), cut, "cut")
+	if err != nil || len(scan.Games) != 2 || len(scan.Quarantine) != 1 || !errors.As(scan.Quarantine[0], &corrupt) || corrupt.Path != "cut/1.games" {
+		t.Errorf("a sealed chunk that was cut: %+v, %v", scan, err)
+	}
 	if empty, err := ScanDir(context.Background(), m, "nowhere"); err != nil || empty.NumGames != 0 {
 		t.Errorf("a directory that is not there: %v, %v", empty, err)
 	}

@@ -68,7 +68,7 @@ func checkForkStats(t *testing.T, s *Stats, games int) {
 		ends += s.Ends[i].Load()
 	}
 	results := s.WhiteWins.Load() + s.Draws.Load() + s.BlackWins.Load()
-	if n := uint64(games); s.GamesStarted.Load() != n || s.GamesFinished.Load() != n || ends != n || results+s.SidePositions.Load() != n {
+	if n := uint64(games); s.GamesStarted.Load() != n || s.GamesFinished.Load() != n || ends != results || results+s.SidePositions.Load() != n {
 		t.Errorf("%d records: started %d, finished %d, ends %d, results %d, side positions %d", games,
 			s.GamesStarted.Load(), s.GamesFinished.Load(), ends, results, s.SidePositions.Load())
 	}

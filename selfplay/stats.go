@@ -17,7 +17,7 @@ type Counters[N, T any] struct {
 	GamesFinished   N `json:"games_finished"`  // handed to the sink
 	GamesAbandoned  N `json:"games_abandoned"` // left unfinished by a stop or an error
 	Forks           N `json:"forks"`           // games begun that branched off another; they count as games, too
-	SidePositions   N `json:"side_positions"`  // begun; they count among the games started and finished and in Ends, not in results and lengths
+	SidePositions   N `json:"side_positions"`  // begun; they count among the games started and finished, not in ends, results and lengths
 	Positions       N `json:"positions"`       // in which a search or the policy picked a move
 	Visits          N `json:"visits"`          // root visits that searches added
 	Evaluations     N `json:"evaluations"`     // rows that the evaluator answered
@@ -55,11 +55,11 @@ const noGame = -2
 // finished counts a game that went to the sink. resigner is the colour that
 // would have resigned in a game played on, -1 = none, or noGame.
 func (s *Stats) finished(plies int, end record.EndReason, whiteResult int8, resigner int) {
-	s.Ends[end&(numEnds-1)].Add(1)
 	s.GamesFinished.Add(1)
 	if resigner == noGame {
-		return
+		return // it has no end: its one position was searched, and not played on
 	}
+	s.Ends[end&(numEnds-1)].Add(1)
 	switch {
 	case whiteResult > 0:
 		s.WhiteWins.Add(1)

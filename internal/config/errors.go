@@ -21,7 +21,7 @@ func (e *Error) ExitCode() int { return 2 }
 
 func (e *Error) Error() string {
 	var b strings.Builder
-	if e.Where != "" {
+	if e.Where != "" && e.Where != "default" { // a place that nobody can go to
 		b.WriteString(e.Where + ": ")
 	}
 	if e.Field != "" {

@@ -165,7 +165,7 @@ func TestRefusedValues(t *testing.T) {
 		{file: "training { lr_rule { lr: 1 lr: 2 lr: 3 duration_steps: 4 } }", want: "run.textproto:1:22: training.lr_rule[0].lr: 3 learning rates for 1 segments"},
 		{args: []string{"--source", "shuffled", "--producer-workers", "2"}, want: "--producer-workers has no meaning with --source shuffled"},
 		{args: []string{"--source", "dir", "--episodes", "9"}, want: "--episodes: selfplay.episodes: --episodes has no meaning with --source dir"},
-		{args: []string{"--steps", "9"}, want: "default: training.source: --steps has no meaning with --source selfplay"},
+		{args: []string{"--steps", "9"}, want: "training.source: --steps has no meaning with --source selfplay"},
 		{args: []string{"--device", "mps"}, want: `--device: training.device = "mps": no Metal backend; use cpu`},
 		{args: []string{"--device", "gpu"}, want: `--device: training.device = "gpu": no such kind of device`},
 		{args: []string{"--devices", "cpu"}, want: "not two devices"},

@@ -79,7 +79,7 @@ func CheckTrains(e *config.Effective) error {
 	case s.GetOutputDir() != "":
 		return e.Errorf("selfplay.output_dir", remedy, "train writes its games into the run directory")
 	case e.Config.GetTraining().GetSource() == config.Training_SELFPLAY && (f.GetEarly() > 0 || f.GetLate() > 0 || f.GetSidePositions() > 0):
-		return e.Errorf("selfplay.forks.early", remedy, "train counts its games as episodes, and forks have no number of their own")
+		return e.Errorf("selfplay.forks", remedy, "train counts its games as episodes, and forks have no number of their own")
 	}
 	return nil
 }
