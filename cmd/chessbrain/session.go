@@ -78,6 +78,9 @@ func bindConfig(c *cobra.Command, flags *config.FlagSet) {
 		if words := strings.Split(v.Type(), "|"); len(words) > 1 {
 			completeFlag(c, f.Name, words)
 		}
+		if strings.HasSuffix(f.Name, "-dir") {
+			c.MarkFlagDirname(f.Name)
+		}
 	}
 }
 
@@ -89,6 +92,22 @@ func completeFlag(c *cobra.Command, flag string, words []string) {
 	err := c.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return words, noFiles })
 	if err != nil {
 		panic(err) // the flag is not registered, or twice
+	}
+}
+
+// completeRuns lets shells complete directories where commands take a run, and nothing
+// behind it.
+func completeRuns(c *cobra.Command) {
+	if c.ValidArgsFunction == nil && strings.Contains(c.Use, "RUN") {
+		c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, noFiles
+			}
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
+	}
+	for _, below := range c.Commands() {
+		completeRuns(below)
 	}
 }
 

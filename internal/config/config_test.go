@@ -219,6 +219,8 @@ func TestParseErrors(t *testing.T) {
 		{"unknown key of a body", "name: \"x\"\n\nmodel { arch { attention {\n depth: 3 } } }", "run.textproto:4:2: unknown field: depth"},
 		{"two bodies", "model { arch { attention { }\n sparse { } } }", "run.textproto:2:2: "},
 		{"no such activation", "model { arch { attention { hidden_activation: GELU } } }", "run.textproto:1:47: invalid value for enum"},
+		{"misspelt key", "training {\n batch_sise: 3 }", "run.textproto:2:2: unknown field: batch_sise; did you mean batch_size?"},
+		{"misspelt key in a list", "training { losses { weigth: 3 } }", "run.textproto:1:21: unknown field: weigth; did you mean weight?"},
 		{"unknown key of the loop", "loop {\n gatekeeper { wins: 3 } }", "run.textproto:2:15: unknown field: wins"},
 		{"loader stage of no kind that there is", "data_loader { stage {\n name: 'a' sieve {} } }", "run.textproto:2:12: unknown field: sieve"},
 		{"removed field", "plugins { external { name: 'x' path: '/x' } }", "run.textproto:1:11: unknown field: external"},

@@ -113,10 +113,58 @@ func unmarshal(name string, text []byte, m proto.Message) error {
 		where, reason = fmt.Sprintf("%s:%s:%s", name, p[1], p[2]), p[3]
 	}
 	e := &Error{Where: where, Reason: strings.ReplaceAll(reason, "\u00a0", " ")}
-	if strings.HasPrefix(e.Reason, "unknown field") {
-		e.Remedy = "configs/example.textproto lists every key"
+	if name, unknown := strings.CutPrefix(e.Reason, "unknown field: "); unknown {
+		e.Remedy = "chessbrain recipes show example lists every key"
+		if near := nearField(name, m.ProtoReflect().Descriptor()); near != "" {
+			e.Remedy = "did you mean " + near + "? " + e.Remedy
+		}
 	}
 	return e
+}
+
+// nearField is the name of a field, of a message or of those in it, that differs from a
+// name by two letters at most; "" where there is none.
+func nearField(name string, in protoreflect.MessageDescriptor) (near string) {
+	least, seen := 3, map[protoreflect.FullName]bool{}
+	var look func(protoreflect.MessageDescriptor)
+	look = func(in protoreflect.MessageDescriptor) {
+		if seen[in.FullName()] {
+			return
+		}
+		seen[in.FullName()] = true
+		for i := range in.Fields().Len() {
+			f := in.Fields().Get(i)
+			if d := edits(name, string(f.Name())); d < least && d < len(name)/2 {
+				least, near = d, string(f.Name())
+			}
+			if f.Message() != nil {
+				look(f.Message())
+			}
+		}
+	}
+	look(in)
+	return near
+}
+
+// edits is how many letters must be put in, left out or replaced to turn a into b.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1) // of the first letters of a, and each number of those of b
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := corner
+			if a[i] != b[j] {
+				replaced++
+			}
+			corner = row[j+1]
+			row[j+1] = min(replaced, corner+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
 }
 
 // maxDepth is how deep messages may nest before the scan gives up; the schema

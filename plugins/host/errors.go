@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -69,6 +70,14 @@ func (m *marked) Unwrap() error        { return m.error }
 // unknown says that there is no stage of a name, what there is, and where
 // programs were looked for. kind "" = any.
 func (h *Host) unknown(kind stage.Kind, name string, found []Program) error {
+	for _, dir := range h.o.Dirs {
+		paths, _ := filepath.Glob(filepath.Join(dir, "*"))
+		for _, path := range paths {
+			if _, err := executableOf(path); err != nil && nameOf(path) == name {
+				return mark(ErrUnknown, fmt.Errorf("unknown %s %q: %w", cmp.Or(kind, "stage"), name, err))
+			}
+		}
+	}
 	var builtin, programs []string
 	for _, d := range h.o.Builtin {
 		if kind == "" || d.Kind == kind {

@@ -78,6 +78,11 @@ func TestStartFailures(t *testing.T) {
 		{"noexec", script("noexec", "#!/no/such/interpreter\n"), "plugin noexec: could not be executed", os.ErrNotExist},
 		{"nosuch", nil, `unknown rescorer "nosuch"; built in: none; programs:`, ErrUnknown},
 		{"picker", nil, "is a plugin, but a sampler", ErrUnknown},
+		{"plain", func(t *testing.T, b *bench) {
+			if err := os.WriteFile(filepath.Join(b.dir, "bin", "plain.py"), []byte("#!/bin/sh\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, "plain.py is not an executable file: chmod +x", ErrUnknown},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // beside the wait for deadlines

@@ -23,6 +23,7 @@ func (r *training) prepareDir(ctx context.Context) (err error) {
 	if err := fsx.DefaultReserve.Check(fsx.OS, fsx.NearestDir(r.cfg.Root), 0); err != nil {
 		return err
 	}
+	foreign := foreignIn(r.cfg.Root)
 	o := run.Options{Run: run.RunShared, Locked: r.opt.Locked, LockWait: r.opt.LockWait, Command: r.opt.Command, Log: r.log}
 	if r.cfg.Source == setup.OwnGames {
 		o.Run = run.RunAlone
@@ -39,6 +40,9 @@ func (r *training) prepareDir(ctx context.Context) (err error) {
 	}
 	if err != nil {
 		return err
+	}
+	if foreign != "" && !there.Exists {
+		r.log.Warn("the directory of the new run is not empty; the run's files go beside what is there", "dir", r.cfg.Root, "found", foreign)
 	}
 	r.info, r.dir, r.initial = there.Info, there.Dir, there.Initial
 	if from := r.cfg.NetFile(); from != "" && !there.Exists { // the run keeps it, wherever the file goes
@@ -61,6 +65,22 @@ func (r *training) prepareDir(ctx context.Context) (err error) {
 		}
 	}
 	return r.writeStart()
+}
+
+// foreignIn names a file in a directory that no command of chessbrain has worked on yet;
+// "" where there is none.
+func foreignIn(dir string) (found string) {
+	locks := filepath.Base(run.Dir{Root: dir}.Locks())
+	entries, _ := fsx.Entries(fsx.OS, dir) // what is wrong with it is told where it is made
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case name == locks:
+			return ""
+		case name[0] != '.' && found == "":
+			found = name
+		}
+	}
+	return found
 }
 
 // Begin makes the run directory of a configuration whose stages the caller does

@@ -304,6 +304,23 @@ func TestDryRunOfDamage(t *testing.T) {
 	}
 }
 
+// TestForeignFiles: a run that is begun among other files says so, once.
+func TestForeignFiles(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/thesis.tex", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, log := train(t, dir, "--episodes=1"); !strings.Contains(log, "is not empty") || !strings.Contains(log, "thesis.tex") {
+		t.Errorf("nothing is said of the file:\n%s", log)
+	}
+	if _, log := train(t, dir, "--episodes=2"); strings.Contains(log, "is not empty") {
+		t.Errorf("it is said again:\n%s", log)
+	}
+	if _, log := train(t, t.TempDir()+"/new", "--episodes=1"); strings.Contains(log, "is not empty") {
+		t.Errorf("said of a new directory:\n%s", log)
+	}
+}
+
 // TestInterruptedAtOnce: a context that is over before the start leaves a run
 // with its first checkpoint.
 func TestInterruptedAtOnce(t *testing.T) {
