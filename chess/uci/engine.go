@@ -30,6 +30,10 @@ type Engine struct {
 	// nil = there is one thread.
 	Another func() mcts.Evaluator
 
+	// Open lets the GUI choose another net by the option WeightsFile: it sets Net, Search,
+	// Warm and Another anew, or nothing and returns an error. nil = there is no such option.
+	Open func(file string) error
+
 	settings settings
 	warmed   bool
 	out      *bufio.Writer

@@ -43,6 +43,7 @@ type settings struct {
 	chess960          bool
 	analyse           bool
 	syzygyPath        string
+	weightsFile       string // chosen by the GUI; "" = the net of the start
 }
 
 // fill sets the defaults, some of them those of the search; once. Options that are
@@ -57,6 +58,11 @@ func (s *settings) fill(c *mcts.Config) {
 		hashMiB: defaultHash, cachePositions: answersIn(defaultHash), treeMiB: defaultTree, overheadMS: defaultOverheadMS,
 		policyTemperature: 1,
 	}
+	s.fillSearch(c)
+}
+
+// fillSearch makes the fields of a search what the options show.
+func (*settings) fillSearch(c *mcts.Config) {
 	if c.CPUCTForm != mcts.CPUCTLog {
 		c.CPUCTFactor = 0
 	}
@@ -96,7 +102,7 @@ func (e *Engine) options() []setting {
 	if e.Another == nil {
 		threads = 1
 	}
-	return []setting{
+	list := []setting{
 		spin("Threads", &s.threads, 1, threads).remake(),
 		e.clearing(spin("Hash", &s.hashMiB, 1, maxHash), func() { s.cachePositions = answersIn(s.hashMiB) }),
 		e.clearing(spin("NNCacheSize", &s.cachePositions, 0, answersIn(maxHash)), func() {}),
@@ -118,6 +124,24 @@ func (e *Engine) options() []setting {
 		check("UCI_AnalyseMode", &s.analyse),
 		check("UCI_Chess960", &s.chess960),
 	}
+	if e.Open != nil {
+		list = append(list, setting{name: "WeightsFile", kind: "string", now: cmp.Or(s.weightsFile, emptyText), set: e.openNet, remakes: true})
+	}
+	return list
+}
+
+// openNet plays with another net from now on. The options of the search are those of that
+// net; a GUI that sends the default as it stands changes nothing.
+func (e *Engine) openNet(file string) error {
+	if file == "" || file == emptyText || file == e.settings.weightsFile {
+		return nil
+	}
+	if err := e.Open(file); err != nil {
+		return fmt.Errorf("WeightsFile: %w", err)
+	}
+	e.settings.weightsFile, e.warmed, e.cache = file, false, nil
+	e.settings.fillSearch(&e.Search)
+	return nil
 }
 
 // spin is a whole number.

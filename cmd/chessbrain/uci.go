@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -48,6 +49,7 @@ spins are whole numbers, of checks true or false:
   CPuct, CPuctBase, CPuctFactor, FpuReduction, PolicyTemperature   as in training; a factor of 0 = CPuct is constant
   Gumbel              Gumbel search where up to 1000 visits alone end it (default: as the net was trained)
   SyzygyPath          directories of endgame tables, separated as in PATH
+  WeightsFile         another net: what --net takes, or a run; its search comes with it
   UCI_ShowWDL, Ponder, UCI_AnalyseMode (a clock is used up to the usual time), UCI_Chess960, Clear Hash`,
 		Example: `  chessbrain uci --net net.safetensors --threads 4
   chessbrain uci runs/a --option MultiPV=3 --option SyzygyPath=/tb/345`,
@@ -74,20 +76,28 @@ func (f *uciFlags) serve(c *cobra.Command, root string) (err error) {
 	if _, err := os.Stat(root); f.net == "" && root == defaultRun && err != nil {
 		f.net = config.NetBuiltin
 	}
-	player, err := openPlayingNet(device, cmp.Or(f.net, root), tools.NetForms)
-	if err != nil {
+	engine, close := &uci.Engine{}, func() error { return nil }
+	engine.Open = func(net string) error {
+		player, err := openPlayingNet(device, net, tools.NetForms)
+		if err != nil {
+			return err
+		}
+		first, err := player.Evaluator(uciBatch)
+		if err != nil {
+			return errors.Join(err, player.Close())
+		}
+		engine.Name, engine.Net, engine.Search = "chessbrain "+version()+" "+player.Name(), first, player.Search()
+		engine.Search.Simulations = f.visits
+		engine.Warm = func() error { return player.Warm(c.Context(), uciBatch) }
+		engine.Another = func() mcts.Evaluator { return player.NewEvaluator(uciBatch) }
+		before := close
+		close = player.Close
+		return before()
+	}
+	defer func() { err = errors.Join(err, close()) }()
+	if err := engine.Open(cmp.Or(f.net, root)); err != nil {
 		return err
 	}
-	defer closeAfter(&err, player)
-	first, err := player.Evaluator(uciBatch)
-	if err != nil {
-		return err
-	}
-	search := player.Search()
-	search.Simulations = f.visits
-	engine := &uci.Engine{Name: "chessbrain " + version() + " " + player.Name(), Net: first, Search: search,
-		Warm:    func() error { return player.Warm(c.Context(), uciBatch) },
-		Another: func() mcts.Evaluator { return player.NewEvaluator(uciBatch) }}
 	if err := f.set(engine); err != nil {
 		return err
 	}
