@@ -75,6 +75,9 @@ if [ -n "$rescorer" ]; then
 	echo "check_lc0: Leela's rescorer reads $games games of ours, $got positions"
 fi
 
+# Older engines write their games to where they stand, and say so from there.
+lc0=$(realpath "$(command -v "$lc0")") program=$(realpath "$(command -v "$program")")
+cd "$work"
 HOME=$work XDG_CACHE_HOME=$work/cache "$lc0" selfplay --weights="$work/linear16.pb.gz" --backend="$backend" --games="$games" --training=true --visits=10 --parallelism=4 \
 	--noise-epsilon=0.25 --temperature=1 2>/dev/null | sed -nE 's/^gameready trainingfile ([^ ]+) .* moves (.*)/\1\t\2/p' >"$work/played"
 read=0
