@@ -104,11 +104,18 @@ func (l *loop) open() error {
 			return fmt.Errorf("make run directory: %w", err)
 		}
 	}
+	path := filepath.Join(dir.Root, run.CyclesName)
+	emptied := fsx.IsFile(path)
 	journal, entries, err := OpenJournal(dir.Root)
 	if err != nil {
 		return err
 	}
 	l.process.OnClose(journal.Close)
+	// Who moves the file away wants cycles counted anew. A file that lost its lines would
+	// play, train and count all of them a second time in silence.
+	if done, err := fsx.Dirs(fsx.OS, dir.Checkpoints); err == nil && emptied && len(entries) == 0 && len(done) > 0 {
+		return &fsx.CorruptError{Path: path, Reason: fmt.Sprintf("it is empty beside %s of the training%s", monitor.Count(len(done), "checkpoint"), journalForm.Remedy)}
+	}
 	l.journal, l.state = journal, NewState(entries)
 	l.summary = Summary{State: l.state, cycles: l.state.Cycles, games: l.state.Games, single: l.Stage != ""}
 	if l.works == nil {

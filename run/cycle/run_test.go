@@ -248,6 +248,30 @@ func TestOtherShuffler(t *testing.T) {
 	}
 }
 
+// TestJournalEmptied: cycles that were done are not done again because their journal lost
+// its lines; who moves it away begins anew.
+func TestJournalEmptied(t *testing.T) {
+	a := &acted{t: t, root: filepath.Join(t.TempDir(), "run"), fail: func(Stage) bool { return false }, games: map[uint64]int64{}}
+	if _, err := a.run("--cycles=1"); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(a.root, run.CyclesName)
+	if err := errors.Join(os.Mkdir(filepath.Join(run.Dir{Root: a.root}.CheckpointsOf("main"), "x_step00000004"), 0o777), os.Truncate(path, 0)); err != nil {
+		t.Fatal(err)
+	}
+	a.called = nil
+	_, err := a.run("--cycles=1")
+	if bad, ok := errors.AsType[*fsx.CorruptError](err); !ok || bad.Path != path || len(a.called) > 0 {
+		t.Errorf("%v; done: %q", err, a.called)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.run("--cycles=1"); err != nil || len(a.called) == 0 {
+		t.Errorf("%v; done: %q", err, a.called)
+	}
+}
+
 // TestSettle: what contradicts a cycle is refused with its field; what the
 // configuration does not say is KataGo's.
 func TestSettle(t *testing.T) {
