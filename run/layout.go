@@ -11,7 +11,8 @@ type Dir struct {
 	Root        string
 	Training    string // TRAININGNAME
 	Checkpoints string // directory of <job>_step<NNNNNNNN> directories
-	Metrics     string // directory of metrics.jsonl and event files
+	Metrics     string // directory of the job's metrics: a directory for each process below it
+	Learning    string // directory of the training's metrics.jsonl and event files
 	Games       string // directory of <net>/<process>/*.games; "" = selfplay/
 }
 
@@ -24,7 +25,21 @@ func NewDir(root, training, job, checkpoints, metrics string) Dir {
 		d.Checkpoints = d.CheckpointsOf(training)
 	}
 	d.Metrics = filepath.Join(cmp.Or(metrics, filepath.Join(root, "metrics")), job)
+	d.Learning = d.Metrics
+	if training != FirstTraining {
+		d.Learning = filepath.Join(d.Metrics, string(Trainer(training)))
+	}
 	return d
+}
+
+// FirstTraining is the training whose metrics are those of the job. Two trainings of a
+// run that write one file would destroy it for each other.
+const FirstTraining = "main"
+
+// TrainingConfig is the configuration of the training's latest start; that of the run is
+// of whichever training started last.
+func (d Dir) TrainingConfig() string {
+	return filepath.Join(d.Trainings(), d.Training, "config.textproto")
 }
 
 func (d Dir) RunFile() string    { return filepath.Join(d.Root, "run.json") }

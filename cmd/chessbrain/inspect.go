@@ -114,7 +114,7 @@ const reportDir = "report"
 // plot makes the report of a run; the last file is its text, with what the ladder said
 // last of a net of the run.
 func plot(dir run.Dir, output string) (*report.Data, []string, error) {
-	data, err := report.Read(filepath.Join(dir.Metrics, monitor.MetricsName))
+	data, err := report.Read(filepath.Join(dir.Learning, monitor.MetricsName))
 	if err != nil {
 		return nil, nil, err
 	}

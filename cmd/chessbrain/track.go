@@ -28,7 +28,7 @@ func newTracker(dir run.Dir, c *config.Config, mlflow, wandb string) *track.Foll
 	delete(settings, "metrics.mlflow") // where the metrics go says nothing of the run
 	delete(settings, "metrics.wandb")
 	return track.New(track.Options{
-		Metrics: filepath.Join(dir.Metrics, monitor.MetricsName), Name: filepath.ToSlash(dir.Root), Version: version(),
+		Metrics: filepath.Join(dir.Learning, monitor.MetricsName), Name: filepath.ToSlash(dir.Root), Version: version(),
 		Settings: settings, MLflow: mlflow, Wandb: wandb, NetSuffix: run.NetSuffix,
 		Nets: func() (paths []string, err error) {
 			nets, err := run.ListNets(dir.Models())

@@ -69,7 +69,7 @@ func dryRun(e *config.Effective, w io.Writer, look func(*Training) (*Start, erro
 		return err
 	}
 	fmt.Fprintf(w, "training: batch %d x %d -> %s\n", s.Batch, s.Accumulate, s.Dir.Checkpoints)
-	fmt.Fprintf(w, "metrics -> %s; nets -> %s\n", s.Dir.Metrics, s.describeExport())
+	fmt.Fprintf(w, "metrics -> %s; nets -> %s\n", s.Dir.Learning, s.describeExport())
 	return DescribeSpace(w, s.Root)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
 )
 
@@ -33,7 +34,11 @@ func Layout(c *config.Config) (run.Dir, run.RunInfo, error) {
 // dirOf lays out a configuration's run.
 func dirOf(c *config.Config, root, job string) run.Dir {
 	t := c.GetTraining()
-	return run.NewDir(root, t.GetTrainingName(), job, t.GetCheckpoint().GetDir(), c.GetMetrics().GetDir())
+	d := run.NewDir(root, t.GetTrainingName(), job, t.GetCheckpoint().GetDir(), c.GetMetrics().GetDir())
+	if d.Learning != d.Metrics && !fsx.IsFile(filepath.Join(d.Learning, monitor.MetricsName)) && fsx.IsFile(d.PublishedFile()) {
+		d.Learning = d.Metrics // it was begun by a program that had one place for all trainings
+	}
+	return d
 }
 
 // NewJob names a new run's job after its name or, without one, its directory.
@@ -61,7 +66,11 @@ func runAt(root string) (dir run.Dir, info run.RunInfo, ok bool, err error) {
 // OfRun returns what the run in e's directory keeps of its latest start for the next one;
 // nil = no run is there.
 func OfRun(e *config.Effective) (*config.File, error) {
-	path := run.Dir{Root: e.Config.GetRunDir()}.ConfigFile()
+	d := run.Dir{Root: e.Config.GetRunDir(), Training: e.Config.GetTraining().GetTrainingName()}
+	path := d.ConfigFile()
+	if e.Origin("training.training_name") != "default" && fsx.IsFile(d.TrainingConfig()) {
+		path = d.TrainingConfig()
+	}
 	if !fsx.IsFile(path) {
 		return nil, nil
 	}

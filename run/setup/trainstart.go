@@ -64,12 +64,19 @@ func (s *Start) compare() error {
 	if job := s.e.Config.GetJobId(); job != "" && job != s.Info.Job {
 		return s.e.Errorf("job_id", "leave it out, or use another --run-dir", "the run in %s is job %s", s.Dir.Root, s.Info.Job)
 	}
-	before, err := config.Load(s.Dir.ConfigFile())
+	path := s.Dir.TrainingConfig()
+	if !fsx.IsFile(path) {
+		path = s.Dir.ConfigFile()
+	}
+	before, err := config.Load(path)
 	if err != nil {
 		return fmt.Errorf("read the run's configuration: %w", err)
 	}
 	c := s.e.Config
 	s.before = before.Config
+	if s.before.GetTraining().GetTrainingName() != s.Dir.Training {
+		return nil // another training's: this one may have a net of its own
+	}
 	diff := s.ofKeptNet(config.Compare(before.Config, c))
 	for _, change := range ArithmeticChanges(s.Arithmetic(), s.Info.Arithmetic) {
 		if !c.GetDeterministic() {

@@ -58,7 +58,7 @@ func Backfill(ctx context.Context, opt BackfillOptions) (r *BackfillResult, err 
 		if err != nil {
 			return nil, err
 		}
-		opt.Out = dir.Metrics + "-backfill"
+		opt.Out = dir.Learning + "-backfill"
 	}
 	rows, err := OpenRows(ctx, newest, opt.Data)
 	if err != nil {

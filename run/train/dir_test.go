@@ -3,8 +3,11 @@ package train
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -12,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/play"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // TestSourceDir trains from games that other processes wrote; a restart counts
@@ -118,4 +122,37 @@ func playBesideWith(t *testing.T, ctx context.Context, e *config.Effective, proc
 		err = fmt.Errorf("%w\n%s", err, log.String())
 	}
 	return p, err
+}
+
+// TestTwoTrainings: two trainings of one run, begun at the same moments, leave each other
+// alone: their metrics, their nets of different sizes, and what is half written.
+func TestTwoTrainings(t *testing.T) {
+	games, dir := t.TempDir()+"/games", t.TempDir()+"/run"
+	train(t, games, "")
+	more := "--source=loader " + graph(run.Dir{Root: games}.Selfplay(), "epochs: 0")
+	train(t, dir, more+" --steps=1")
+	for round := range 4 {
+		var both errgroup.Group
+		for name, size := range map[string]string{"main": "", "wide": "--net=12x1"} {
+			both.Go(func() error {
+				e, err := runtest.ResolveText(dir, fmt.Sprintf("%s --training-name=%s --steps=%d %s", more, name, 3+2*round, size))
+				if err != nil {
+					return err
+				}
+				_, err = Train(t.Context(), Options{Training: setup.TrainingOf(e), Command: "test", Version: "test", Log: runtest.LogTo(io.Discard)})
+				return err
+			})
+		}
+		if err := both.Wait(); err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+	}
+	for _, name := range []string{"main", "wide"} {
+		e := runtest.Resolve(t, dir, more+" --training-name="+name)
+		d, _, err := setup.Layout(e.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkMetrics(t, d, 0, 9)
+	}
 }

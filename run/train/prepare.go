@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -23,7 +24,6 @@ func (r *training) prepareDir(ctx context.Context) (err error) {
 	if err := fsx.DefaultReserve.Check(fsx.OS, fsx.NearestDir(r.cfg.Root), 0); err != nil {
 		return err
 	}
-	foreign := foreignIn(r.cfg.Root)
 	o := run.Options{Run: run.RunShared, Locked: r.opt.Locked, LockWait: r.opt.LockWait, Command: r.opt.Command, Log: r.log}
 	if r.cfg.Source == setup.OwnGames {
 		o.Run = run.RunAlone
@@ -32,6 +32,26 @@ func (r *training) prepareDir(ctx context.Context) (err error) {
 		return err
 	}
 	r.process.OnClose(r.release)
+	return r.alone(ctx, r.prepareFiles)
+}
+
+// startWait is how long a start waits for another one on the run.
+const startWait = time.Minute
+
+// alone does what writes files that all trainings of a run share, and what removes what a
+// killed process left of them: one process at a time, or one would remove, or lose, what
+// another is writing.
+func (c *core) alone(ctx context.Context, do func() error) error {
+	lock, err := fsx.AcquireWithin(ctx, run.Dir{Root: c.cfg.Root}.Lock("start"), fsx.LockOptions{Command: c.opt.Command}, startWait)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(), lock.Release())
+}
+
+// prepareFiles is the part of prepareDir that reads and writes them.
+func (r *training) prepareFiles() error {
+	foreign := foreignIn(r.cfg.Root)
 	there, err := r.cfg.Hold()
 	if there != nil {
 		for _, c := range there.Changes {
@@ -50,13 +70,13 @@ func (r *training) prepareDir(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	for _, d := range []string{r.dir.History(), r.dir.Logs(), r.dir.Checkpoints, r.dir.Metrics} {
+	for _, d := range []string{r.dir.History(), r.dir.Logs(), r.dir.Checkpoints, filepath.Dir(r.dir.TrainingConfig()), r.dir.Learning} {
 		if err := fsx.MkdirAll(fsx.OS, d); err != nil {
 			return fmt.Errorf("make run directory: %w", err)
 		}
 	}
 	// Another run of the same job id could write into directories outside the run.
-	for _, d := range []struct{ outside, dir string }{{r.cfg.Checkpoints.Dir, r.dir.Checkpoints}, {r.cfg.Metrics.Dir, r.dir.Metrics}} {
+	for _, d := range []struct{ outside, dir string }{{r.cfg.Checkpoints.Dir, r.dir.Checkpoints}, {r.cfg.Metrics.Dir, r.dir.Learning}} {
 		if d.outside == "" {
 			continue
 		}
@@ -115,7 +135,7 @@ func (c *core) writeStart() error {
 // name ends with that suffix.
 func (c *core) writeConfig(suffix string, text []byte) error {
 	name := fmt.Sprintf("%04d_%s%s.textproto", c.info.Starts, time.Now().UTC().Format("20060102T150405"), suffix)
-	for _, path := range []string{filepath.Join(c.dir.History(), name), c.dir.ConfigFile()} {
+	for _, path := range []string{filepath.Join(c.dir.History(), name), c.dir.TrainingConfig(), c.dir.ConfigFile()} {
 		if err := fsx.WriteFile(fsx.OS, path, text); err != nil {
 			return fmt.Errorf("write configuration: %w", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -31,7 +32,7 @@ const (
 // restore builds the trainer and the windows from the newest checkpoint and the
 // games on disk, where there are any.
 func (r *training) restore(ctx context.Context) error {
-	saved, err := r.loadCheckpoint()
+	saved, err := r.loadCheckpoint(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,11 +67,9 @@ func (r *training) restore(ctx context.Context) error {
 }
 
 // loadCheckpoint opens the newest whole checkpoint, nil where there is none.
-func (r *training) loadCheckpoint() (*checkpoint.Checkpoint, error) {
-	for _, dir := range []string{r.dir.Checkpoints, r.dir.Root, r.dir.History()} {
-		if err := fsx.RemoveTemps(fsx.OS, dir, ""); err != nil { // of a process that was killed
-			return nil, fmt.Errorf("clean up %s: %w", dir, err)
-		}
+func (r *training) loadCheckpoint(ctx context.Context) (*checkpoint.Checkpoint, error) {
+	if err := r.alone(ctx, r.removeTemps); err != nil {
+		return nil, err
 	}
 	c, err := checkpoint.Load(fsx.OS, r.dir.Checkpoints)
 	if errors.Is(err, checkpoint.ErrNoCheckpoint) {
@@ -86,6 +85,16 @@ func (r *training) loadCheckpoint() (*checkpoint.Checkpoint, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// removeTemps removes what a process that was killed left half written.
+func (r *training) removeTemps() error {
+	for _, dir := range []string{r.dir.Checkpoints, filepath.Dir(r.dir.TrainingConfig()), r.dir.Root, r.dir.History()} {
+		if err := fsx.RemoveTemps(fsx.OS, dir, ""); err != nil {
+			return fmt.Errorf("clean up %s: %w", dir, err)
+		}
+	}
+	return nil
 }
 
 // newTrainer makes the trainer with the initial weights.
@@ -114,7 +123,7 @@ func (r *training) openMetrics() error {
 			return fmt.Errorf("metrics position in the checkpoint: %w", err)
 		}
 	}
-	err := r.process.OpenEvents(run.Events{Job: r.info.Job, Metrics: r.dir.Metrics, State: state, TensorBoard: r.cfg.Metrics.TensorBoard, TellMoved: true})
+	err := r.process.OpenEvents(run.Events{Job: r.info.Job, Metrics: r.dir.Learning, State: state, TensorBoard: r.cfg.Metrics.TensorBoard, TellMoved: true})
 	if err != nil {
 		return err
 	}

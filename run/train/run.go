@@ -168,7 +168,7 @@ func (r *training) openStages(ctx context.Context) (err error) {
 	swaps := 0                               // by this process; one at a time
 	r.swaps.Save = func(text []byte) error { // beside the configuration of the start
 		swaps++
-		return r.writeConfig(fmt.Sprintf("_swap%03d", swaps), text)
+		return r.alone(context.Background(), func() error { return r.writeConfig(fmt.Sprintf("_swap%03d", swaps), text) })
 	}
 	r.swaps.Exchange = func(ctx context.Context, x setup.Export, fresh *setup.Stages) (old *setup.Stages, began string, err error) {
 		err = r.bounds.do(ctx, func() (err error) { old, began, err = r.exchange(ctx, x, fresh); return err })

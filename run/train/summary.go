@@ -48,7 +48,7 @@ func (r *training) summarize(phase string) *Summary {
 		Rows: r.state.Rows, Results: r.state.Results, Ends: maps.Clone(r.state.Ends), Skipped: r.trainer.NumSkipped(),
 		Elapsed: elapsed, Rates: r.reporter.totals().Over(elapsed),
 		Checkpoint: filepath.Join(r.dir.Checkpoints, checkpoint.Name(r.info.Job, r.saver.steps)),
-		Net:        r.out.last, Metrics: r.dir.Metrics,
+		Net:        r.out.last, Metrics: r.dir.Learning,
 		Untaught: r.reporter.heads.untaught(), FirstStep: r.reporter.firstStep,
 	}
 	// A training of a few epochs is a stage of a cycle, where the gatekeeper tells nets apart.

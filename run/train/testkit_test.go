@@ -106,7 +106,7 @@ func checkWindows(t testing.TB, c *checkpoint.Checkpoint) {
 // checkMetrics wants every episode and every step exactly once, in order.
 func checkMetrics(t testing.TB, d run.Dir, episodes, steps int64) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(d.Metrics, monitor.MetricsName))
+	f, err := os.Open(filepath.Join(d.Learning, monitor.MetricsName))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ type Source struct {
 
 // New returns the source of a run, which works, has ended, or is about to begin.
 func New(opt Options) *Source {
-	s := &Source{opt: opt, learning: follower{path: filepath.Join(opt.Dir.Metrics, monitor.MetricsName)}}
+	s := &Source{opt: opt, learning: follower{path: filepath.Join(opt.Dir.Learning, monitor.MetricsName)}}
 	s.status.costly, s.games.costly = true, true
 	s.thinker.free = make(chan struct{}, 1)
 	s.thinker.free <- struct{}{}
