@@ -84,6 +84,9 @@ func bindConfig(c *cobra.Command, flags *config.FlagSet) {
 	}
 }
 
+// keptLogs is how many logs of a command a run keeps.
+const keptLogs = 100
+
 // noFiles says to a shell that names of files are no answer.
 const noFiles = cobra.ShellCompDirectiveNoFileComp
 
@@ -234,6 +237,12 @@ func (s *session) open(c *cobra.Command) (err error) {
 		return pathError(fmt.Errorf("open log %s: %w; name another place with --run-dir or --log-file", file, err))
 	}
 	s.closers = append(s.closers, closer.Close)
+	if cfg.GetLogFilename() == "" { // one more each start, also where a service starts it for ever
+		err := monitor.RemoveOldLogs(filepath.Join(filepath.Dir(file), c.Name()+"_*.log"), keptLogs)
+		if err != nil {
+			s.log.Warn("old logs could not be removed", "error", err)
+		}
+	}
 	s.log.Info("settings", "from", s.effective.Layers())
 	if address != "" {
 		s.log.Info("metrics", "address", address)

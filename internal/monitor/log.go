@@ -197,3 +197,17 @@ func (r *rotatingFile) Close() error {
 	defer r.mu.Unlock()
 	return r.f.Close()
 }
+
+// RemoveOldLogs removes all but the newest of the logs that a pattern names, with what was
+// rotated away from them. Their names have the time in them.
+func RemoveOldLogs(pattern string, keep int) (err error) {
+	logs, err := filepath.Glob(pattern) // sorted
+	for len(logs) > keep {
+		rotated, _ := filepath.Glob(logs[0] + ".*") // the pattern was well-formed before
+		for _, path := range append(rotated, logs[0]) {
+			err = errors.Join(err, os.Remove(path))
+		}
+		logs = logs[1:]
+	}
+	return err
+}

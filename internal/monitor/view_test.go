@@ -312,6 +312,26 @@ func TestRotation(t *testing.T) {
 	}
 }
 
+// TestRemoveOldLogs: the newest logs of a command stay, and all of other commands.
+func TestRemoveOldLogs(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"train_1.log", "train_1.log.1", "train_2.log", "train_3.log", "train_3.log.1", "run_0.log"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := RemoveOldLogs(filepath.Join(dir, "train_*.log"), 2); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	for i := range left {
+		left[i] = filepath.Base(left[i])
+	}
+	if got := strings.Join(left, " "); err != nil || got != "run_0.log train_2.log train_3.log train_3.log.1" {
+		t.Errorf("left: %s, %v", got, err)
+	}
+}
+
 // TestGrafana holds the names in the dashboard of scripts/grafana against those that a run
 // shows, and its curves against those that events have.
 func TestGrafana(t *testing.T) {
