@@ -11,10 +11,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chessbrain/chessbrain/encoding/lc0"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/run"
 )
@@ -281,7 +284,7 @@ func dataGraph(c *config.Config) (g loader.Config, err error) {
 	queue := loader.QueueConfig{Capacity: 4}
 	batches := &loader.TensorGenerator{Threads: 1, BatchSize: int(t.GetBatchSize())}
 	unpack := &loader.ChunkUnpacker{Threads: 1, PositionSamplingRate: 1}
-	held := t.GetValidation().GetShare()
+	held := heldShare(files, t.GetValidation().GetShare())
 	stages := []loader.StageConfig{
 		{Name: "files", FilePathProvider: files},
 		{Name: "reader", Inputs: []string{"files"}, ChunkSourceReader: &loader.ChunkSourceReader{Threads: 1}},
@@ -300,4 +303,43 @@ func dataGraph(c *config.Config) (g loader.Config, err error) {
 		stages[i].Output = queue
 	}
 	return loader.Config{Stages: stages, Outputs: []string{"train", "validation"}}, err
+}
+
+// heldShare is the share of a data set that is held out: the one that is asked for, or of
+// a set so small that it would hold nothing out, that of the game nearest to it. A game
+// that was trained on is never held out later, as the set grows: the share only falls then.
+func heldShare(files *loader.FilePathProvider, asked float64) float64 {
+	nearest, n := 0.0, 0
+	found := errors.New("there is one")
+	err := filepath.WalkDir(files.Directory, func(path string, d fs.DirEntry, err error) error {
+		key, failed := filepath.Rel(files.Directory, path)
+		if err != nil || failed != nil || !d.Type().IsRegular() || files.File != "" && key != files.File {
+			return nil // what cannot be read is the loader's to tell
+		}
+		for i := range chunksOf(path) {
+			n++
+			at := float64(loader.ChunkHash(filepath.ToSlash(key), i)>>11) / (1 << 53) // as the splitter places it
+			if nearest = max(nearest, at); nearest >= 1-asked {
+				return found
+			}
+		}
+		return nil
+	})
+	if err != nil || asked == 0 || n < 2 {
+		return asked
+	}
+	return 1 - nearest + 1e-12 // rounding
+}
+
+// chunksOf is how many games a file of a data set holds, 0 where it is none.
+func chunksOf(path string) int {
+	if replay.IsChunk(filepath.Base(path)) {
+		_, info, _ := replay.ReadChunk(fsx.OS, path)
+		return info.Games
+	}
+	source, err := lc0.OpenSource(path)
+	if err != nil {
+		return 0
+	}
+	return source.Len()
 }

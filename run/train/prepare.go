@@ -24,6 +24,7 @@ func (r *training) prepareDir(ctx context.Context) (err error) {
 	if err := fsx.DefaultReserve.Check(fsx.OS, fsx.NearestDir(r.cfg.Root), 0); err != nil {
 		return err
 	}
+	foreign := foreignIn(r.cfg.Root)
 	o := run.Options{Run: run.RunShared, Locked: r.opt.Locked, LockWait: r.opt.LockWait, Command: r.opt.Command, Log: r.log}
 	if r.cfg.Source == setup.OwnGames {
 		o.Run = run.RunAlone
@@ -32,7 +33,7 @@ func (r *training) prepareDir(ctx context.Context) (err error) {
 		return err
 	}
 	r.process.OnClose(r.release)
-	return r.alone(ctx, r.prepareFiles)
+	return r.alone(ctx, func() error { return r.prepareFiles(foreign) })
 }
 
 // startWait is how long a start waits for another one on the run.
@@ -49,9 +50,9 @@ func (c *core) alone(ctx context.Context, do func() error) error {
 	return errors.Join(do(), lock.Release())
 }
 
-// prepareFiles is the part of prepareDir that reads and writes them.
-func (r *training) prepareFiles() error {
-	foreign := foreignIn(r.cfg.Root)
+// prepareFiles is the part of prepareDir that reads and writes them. foreign is a file that
+// was in the directory before.
+func (r *training) prepareFiles(foreign string) error {
 	there, err := r.cfg.Hold()
 	if there != nil {
 		for _, c := range there.Changes {
