@@ -3,6 +3,7 @@ package trainer
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Transition says how the learning rate walks from one value to the next.
@@ -101,6 +102,14 @@ func (s Schedule) At(step int64) float64 {
 		}
 	}
 	return s[active].at(step - s[active].StartingStep)
+}
+
+// Largest returns the largest learning rate of all rules.
+func (s Schedule) Largest() (most float64) {
+	for _, r := range s {
+		most = max(most, slices.Max(r.LR))
+	}
+	return most
 }
 
 func (r *LRRule) at(step int64) float64 {

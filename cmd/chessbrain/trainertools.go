@@ -42,7 +42,7 @@ saved. Without --data the rows are made up.`,
 	f.StringVar(&o.data, "data", "", dataHelp+"; empty = made-up rows")
 	f.IntVar(&o.Rows, "rows", 32, "rows of the batch")
 	f.IntVar(&o.Steps, "steps", 1000, "steps at most")
-	f.Float64Var(&o.LR, "lr", 0, "constant learning rate; 0 = the first of the configuration")
+	f.Float64Var(&o.LR, "lr", 0, "constant learning rate; 0 = the largest of the configuration")
 	f.Float64Var(&o.Near, "near", 0.05, "share of the first excess over the floor at which the batch is learnt")
 	f.IntVar(&o.Every, "every", 10, "steps between two lines of the curve")
 	bindJSON(c, "one JSON object instead of lines")

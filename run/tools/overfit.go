@@ -28,7 +28,7 @@ var ErrNotLearnt = errors.New("the batch was not learnt by heart")
 type OverfitOptions struct {
 	Rows  int
 	Steps int
-	LR    float64 // constant rate; 0 = the configured one at its first step, warm-up left out
+	LR    float64 // constant rate; 0 = the largest one configured: a schedule may begin at 0
 	// Near is the share of the first step's excess over the floor at which the
 	// batch counts as learnt, if every single loss has lost half of its own: a
 	// head that does not learn must not hide behind the others.
@@ -89,7 +89,7 @@ func Overfit(ctx context.Context, s *Subject, rows *Rows, opt OverfitOptions, sh
 		r.Data = rows.Name
 	}
 	fixed := func(c *trainer.Config) {
-		r.LR = cmp.Or(opt.LR, c.Schedule.At(0))
+		r.LR = cmp.Or(opt.LR, c.Schedule.Largest())
 		c.BatchSize, c.GradAccumSteps, c.Schedule = batch.N, 1, trainer.ConstantLR(r.LR)
 		c.Warmup, c.SWA = trainer.Warmup{}, trainer.SWAConfig{}
 		c.Losses = slices.DeleteFunc(c.Losses, func(l trainer.Loss) bool { return l.Head == trainer.HeadWeights })

@@ -48,6 +48,10 @@ func TestOverfit(t *testing.T) {
 	if !errors.Is(err, ErrNotLearnt) || r.Learnt || points != 2 || len(r.Stuck) == 0 || !strings.Contains(err.Error(), "after 3 steps") {
 		t.Errorf("three steps: %v, %d points", err, points)
 	}
+	warm := fresh(t, strings.Replace(fmt.Sprintf(tiny, t.TempDir()), "training {", "training { lr_rule { duration_steps: 100 lr: 0 lr: 0.03 transition: LINEAR }", 1))
+	if r, _ = Overfit(context.Background(), warm, nil, OverfitOptions{Rows: 4, Steps: 1, Near: 0.05, Every: 1}, func(OverfitPoint) error { return nil }); r == nil || r.LR != 0.03 {
+		t.Errorf("a schedule that begins at 0: %+v", r)
+	}
 	losses := []trainer.Loss{{Metric: "a", Weight: 1}, {Metric: "b", Weight: 0.1}, {Metric: "c", Weight: 1}}
 	if got := stuck(losses, []float64{4, 0.1, 1e-4}, []float64{0.01, 0.09, 1e-4}); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("stuck: %v", got)
