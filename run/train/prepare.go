@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -91,14 +92,15 @@ func (r *training) prepareFiles(foreign string) error {
 // foreignIn names a file in a directory that no command of chessbrain has worked on yet;
 // "" where there is none.
 func foreignIn(dir string) (found string) {
-	locks := filepath.Base(run.Dir{Root: dir}.Locks())
-	entries, _ := fsx.Entries(fsx.OS, dir) // what is wrong with it is told where it is made
+	d := run.Dir{Root: dir}
+	ours := []string{d.Logs(), d.InitialNet(), d.Selfplay(), d.Plugins()} // may be there before the first start
+	entries, _ := fsx.Entries(fsx.OS, dir)                                // what is wrong with it is told where it is made
 	for _, e := range entries {
-		switch name := e.Name(); {
-		case name == locks:
+		switch path := filepath.Join(dir, e.Name()); {
+		case path == d.Locks():
 			return ""
-		case name[0] != '.' && found == "":
-			found = name
+		case e.Name()[0] != '.' && found == "" && !slices.Contains(ours, path):
+			found = e.Name()
 		}
 	}
 	return found
