@@ -186,7 +186,7 @@ func (t *Trainer) update(stats *StepStats, sums *sums, objective float64, taken 
 		t.progress.Skipped++
 		t.progress.Consecutive++
 		if t.progress.Consecutive >= MaxConsecutiveSkips {
-			return fmt.Errorf("%w: %d steps in a row at step %d (loss %v, gradient norm %v)",
+			return fmt.Errorf("%w: %d steps in a row at step %d (loss %v, gradient norm %v); lower --lr, or set training.clip_norm: the run goes on from its last checkpoint",
 				ErrNonFinite, t.progress.Consecutive, t.progress.Step, stats.Objective, stats.GradNorm)
 		}
 		return nil

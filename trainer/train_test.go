@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -282,7 +283,7 @@ func TestNonFinite(t *testing.T) {
 			t.Fatalf("bad step %d: %v", i, err)
 		}
 	}
-	if !errors.Is(err, ErrNonFinite) || tr.NumSkipped() != 2*MaxConsecutiveSkips-1 {
+	if !errors.Is(err, ErrNonFinite) || !strings.Contains(err.Error(), "lower --lr") || tr.NumSkipped() != 2*MaxConsecutiveSkips-1 {
 		t.Errorf("error %v, %d skipped", err, tr.NumSkipped())
 	}
 	sameBits(t, "after ErrNonFinite", before, tr.Net())
