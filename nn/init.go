@@ -12,6 +12,9 @@ const (
 	// outputGain shrinks the weights of the last layers, so that a fresh net's
 	// policy and value are near uniform whatever the tower's scale is.
 	outputGain = 0.05
+	// encoderGain shrinks the weights of what an encoder adds to its input, as DeepNet
+	// (Wang et al. 2022) does for some five encoders: (8*encoders)^-1/4.
+	encoderGain = 0.4
 	// sparseDeviation is of a sparse net's table: the sums of some 30 rows then use most
 	// of the range from 0 to 1 in which their activation has a gradient.
 	sparseDeviation = 0.1
@@ -21,9 +24,11 @@ const (
 )
 
 // Init returns a fresh net: weights are normal with variance 2/fan-in (He et al.
-// 2015), 1/fan-in before a sigmoid, a twentieth of the deviation in the last
+// 2015), 1/fan-in before a sigmoid and of queries and keys, 0.4 of the deviation of 1/fan-in in
+// an encoder's other layers, a twentieth of the deviation in the last
 // layer of each head; gamma and var are 1, everything else 0, but the moves-left
-// output's bias 40 plies. A sparse net's table has deviation 0.1. Every parameter has its own PCG stream, seeded with
+// output's bias 40 plies. A sparse net's table has deviation 0.1. Every parameter has its own PCG
+// stream, seeded with
 // (seed, FNV-1a of its name): the same name, shape and seed give the same
 // numbers in every architecture. a must be valid.
 func Init(a Arch, seed uint64) *Net {
@@ -54,8 +59,13 @@ func deviation(s ParamSpec) float64 {
 	case "policy.moves.weight", "policy.kinds.weight", "policy.conv2.weight", "policy.fc.weight", "policy.q.weight", "value.fc2.weight", "moves_left.fc2.weight":
 		return outputGain * math.Sqrt(2/fanIn)
 	}
-	if strings.HasSuffix(s.Name, ".se.fc2.weight") {
+	switch part := s.Name[:len(s.Name)-len(".weight")]; {
+	case strings.HasSuffix(part, ".se.fc2"):
 		return math.Sqrt(1 / fanIn)
+	case strings.HasSuffix(part, ".q"), strings.HasSuffix(part, ".k"):
+		return math.Sqrt(1 / fanIn)
+	case strings.HasSuffix(part, ".v"), strings.HasSuffix(part, ".out"), strings.HasSuffix(part, ".ffn1"), strings.HasSuffix(part, ".ffn2"):
+		return encoderGain * math.Sqrt(1/fanIn)
 	}
 	return math.Sqrt(2 / fanIn)
 }
