@@ -23,14 +23,13 @@ const (
 	initialMovesLeft = 40
 )
 
-// Init returns a fresh net: weights are normal with variance 2/fan-in (He et al.
-// 2015), 1/fan-in before a sigmoid and of queries and keys, 0.4 of the deviation of 1/fan-in in
-// an encoder's other layers, a twentieth of the deviation in the last
-// layer of each head; gamma and var are 1, everything else 0, but the moves-left
-// output's bias 40 plies. A sparse net's table has deviation 0.1. Every parameter has its own PCG
-// stream, seeded with
-// (seed, FNV-1a of its name): the same name, shape and seed give the same
-// numbers in every architecture. a must be valid.
+// Init returns a fresh net: weights are normal with variance 2/fan-in (He et al. 2015),
+// 1/fan-in before a sigmoid and of queries and keys, 0.16/fan-in in an encoder's other
+// layers, a twentieth of the deviation in the last layer of each head; gamma and var are
+// 1, everything else 0, but the moves-left output's bias 40 plies. A sparse net's table
+// has deviation 0.1. Every parameter has its own PCG stream, seeded with (seed, FNV-1a of
+// its name): the same name, shape and seed give the same numbers in every architecture. a
+// must be valid.
 func Init(a Arch, seed uint64) *Net {
 	n := &Net{Arch: a}
 	for _, s := range Specs(a) {
