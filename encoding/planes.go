@@ -11,8 +11,9 @@ import (
 const (
 	HistoryLen      = 8
 	PlanesPerBoard  = 13
+	MenPlanes       = 12 // of these, which come first
 	planeTheirs     = 6
-	planeRepetition = 12
+	planeRepetition = MenPlanes
 )
 
 const allOnes = ^uint64(0)

@@ -137,12 +137,12 @@ func suffixes() string {
 
 // parseSize reads "64x6" or "b6c64", or "256x10x8h"; heads is 0 without.
 func parseSize(s string) (filters, blocks, heads int, ok bool) {
-	if size, rest, found := cutLast(s, "x"); found && strings.HasSuffix(rest, "h") && strings.Contains(size, "x") {
-		heads, ok = parseCount(strings.TrimSuffix(rest, "h"))
-		if !ok || heads == 0 {
+	if size, isAttention := strings.CutSuffix(s, "h"); isAttention {
+		last := max(0, strings.LastIndex(size, "x"))
+		if heads, ok = parseCount(strings.TrimPrefix(size[last:], "x")); !ok || heads == 0 {
 			return 0, 0, 0, false
 		}
-		s = size
+		s = size[:last]
 	}
 	first, second, found := strings.Cut(s, "x")
 	if rest, isKind := strings.CutPrefix(s, "b"); isKind {
@@ -151,13 +151,6 @@ func parseSize(s string) (filters, blocks, heads int, ok bool) {
 	filters, ok1 := parseCount(first)
 	blocks, ok2 := parseCount(second)
 	return filters, blocks, heads, found && ok1 && ok2
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }
 
 // parseCount reads a plain decimal number: no sign, no leading zero.

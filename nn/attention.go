@@ -11,9 +11,8 @@ import (
 // whose norms stand behind the sums, and the heads of a tower.
 
 const (
-	menPlanes        = 12 // of the newest board, which a dense embedding reads
-	usualPolicyHeads = 4  // of encoders in a policy head
-	numPromotionRows = 4  // what a promotion to a queen, rook, bishop adds, and all three
+	usualPolicyHeads = 4 // of encoders in a policy head
+	numPromotionRows = 4 // what a promotion to a queen, rook, bishop adds, and all three
 	maxHeads         = 256
 )
 
@@ -24,21 +23,17 @@ const (
 	InnerEpsilon   = 1e-3
 )
 
-func gated(b *Block) *int                { return &b.Gated }
-func positions(b *Block) *int            { return &b.Positions }
-func blockHidden(b *Block) *int          { return &b.Hidden }
-func hiddenActivation(b *Block) *string  { return &b.HiddenActivation }
-func smolgenActivation(b *Block) *string { return &b.SmolgenActivation }
+func blockHidden(b *Block) *int { return &b.Hidden }
 
 // innerActivations are those of layers inside encoders.
 var innerActivations = []string{ReLU, Mish, ReLU2, Swish, SELU}
 
 var (
 	embeddingSizes = []size[Block]{
-		{name: "input_format", of: inputFormat, lo: 1, hi: 1}, {name: "width", of: width, lo: 1, hi: 4096}, {name: "gated", of: gated, lo: 0, hi: 1},
+		{name: "input_format", of: inputFormat, lo: 1, hi: 1}, {name: "width", of: width, lo: 1, hi: 4096}, {name: "gated", of: func(b *Block) *int { return &b.Gated }, lo: 0, hi: 1},
 	}
 	denseEmbeddingSizes = append(embeddingSizes[:len(embeddingSizes):len(embeddingSizes)],
-		size[Block]{name: "positions", of: positions, lo: 1, hi: 4096}, size[Block]{name: "hidden", of: blockHidden, lo: 1, hi: 1 << 14})
+		size[Block]{name: "positions", of: func(b *Block) *int { return &b.Positions }, lo: 1, hi: 4096}, size[Block]{name: "hidden", of: blockHidden, lo: 1, hi: 1 << 14})
 	encoderSizes = []size[Block]{
 		{name: "hidden", of: blockHidden, lo: 1, hi: 1 << 14},
 		{name: "heads", of: func(b *Block) *int { return &b.Heads }, lo: 1, hi: maxHeads},
@@ -56,8 +51,8 @@ var (
 		size[Head]{name: "heads", of: func(h *Head) *int { return &h.Heads }, lo: 1, hi: maxHeads},
 		size[Head]{name: "head_width", of: func(h *Head) *int { return &h.HeadWidth }, lo: 1, hi: 4096})
 
-	hiddenChoices  = []choice{{"hidden_activation", hiddenActivation, innerActivations}}
-	smolgenChoices = append(hiddenChoices[:1:1], choice{"smolgen_activation", smolgenActivation, innerActivations})
+	hiddenChoices  = []choice{{"hidden_activation", func(b *Block) *string { return &b.HiddenActivation }, innerActivations}}
+	smolgenChoices = append(hiddenChoices[:1:1], choice{"smolgen_activation", func(b *Block) *string { return &b.SmolgenActivation }, innerActivations})
 )
 
 // embeddingLayers are those of either embedding.
@@ -65,7 +60,7 @@ func embeddingLayers(l *layers, name string, b Block, _ int) {
 	said := encoding.NumSquares // encoding.SquareMap
 	if dense := b.Kind == BlockDenseEmbedding; dense {
 		said = b.Positions
-		l.dense(name+".men", encoding.NumSquares*menPlanes, encoding.NumSquares*said)
+		l.dense(name+".men", encoding.NumSquares*encoding.MenPlanes, encoding.NumSquares*said)
 	}
 	l.squares(name+".fc", encoding.NumPlanes+said, b.Width)
 	if b.Kind == BlockDenseEmbedding {

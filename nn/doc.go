@@ -11,8 +11,8 @@
 // backend that computes it; the others refuse it ([Arch.Only]).
 //
 // The body is Leela's residual tower, that of Leela's attention nets (attention.go), or
-// that of a sparse net, for CPUs; their formulas are in docs/FORMATS.md. Per block of the tower, with y = bn2(conv2(h)) and
-// h = act(bn1(conv1(x))):
+// that of a sparse net, for CPUs; their formulas are in docs/FORMATS.md. Per block of the
+// tower, with y = bn2(conv2(h)) and h = act(bn1(conv1(x))):
 //
 //	pool = mean of y over the 64 squares
 //	gamma, beta = halves of fc2(act(fc1(pool)))

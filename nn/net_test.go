@@ -44,14 +44,16 @@ func TestInitStreams(t *testing.T) {
 
 // With n numbers the deviation is good to 1/sqrt(2n): 1 % leaves room.
 func TestInitDeviation(t *testing.T) {
-	n := Init(mustParse(t, "64x2"), 1)
+	n, attention := Init(mustParse(t, "64x2"), 1), Init(mustParse(t, "256x2x4h"), 1)
 	for name, want := range map[string]float64{
+		"tower.0.q.weight":     math.Sqrt(1. / 256),
+		"tower.1.ffn2.weight":  encoderGain * math.Sqrt(1./512),
 		"input.conv.weight":    math.Sqrt(2. / (112 * 9)),
 		"tower.1.conv2.weight": math.Sqrt(2. / (64 * 9)),
 		"value.fc1.weight":     math.Sqrt(2. / 2048),
 		"policy.conv2.weight":  outputGain * math.Sqrt(2./(64*9)),
 	} {
-		sum, data := 0.0, n.Get(name)
+		sum, data := 0.0, slices.Concat(n.Get(name), attention.Get(name)) // heads that both have are alike
 		for _, v := range data {
 			sum += float64(v) * float64(v)
 		}

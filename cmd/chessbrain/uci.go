@@ -76,7 +76,7 @@ func (f *uciFlags) serve(c *cobra.Command, root string) (err error) {
 	if _, err := os.Stat(root); f.net == "" && root == defaultRun && err != nil {
 		f.net = config.NetBuiltin
 	}
-	engine, close := &uci.Engine{}, func() error { return nil }
+	engine, closeNet := &uci.Engine{}, func() error { return nil }
 	engine.Open = func(net string) error {
 		player, err := openPlayingNet(device, net, tools.NetForms)
 		if err != nil {
@@ -90,11 +90,11 @@ func (f *uciFlags) serve(c *cobra.Command, root string) (err error) {
 		engine.Search.Simulations = f.visits
 		engine.Warm = func() error { return player.Warm(c.Context(), uciBatch) }
 		engine.Another = func() mcts.Evaluator { return player.NewEvaluator(uciBatch) }
-		before := close
-		close = player.Close
+		before := closeNet
+		closeNet = player.Close
 		return before()
 	}
-	defer func() { err = errors.Join(err, close()) }()
+	defer func() { err = errors.Join(err, closeNet()) }()
 	if err := engine.Open(cmp.Or(f.net, root)); err != nil {
 		return err
 	}

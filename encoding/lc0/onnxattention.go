@@ -134,7 +134,10 @@ func (b *onnxBuilder) squareMap(name string, d *nn.Dense) string {
 
 // men returns what a layer makes of the men of the newest board: [batch,64,positions].
 func (b *onnxBuilder) men(name string, k nn.Block) string {
-	planes := []int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
+	var planes []int32
+	for plane := range int32(encoding.MenPlanes) {
+		planes = append(planes, plane)
+	}
 	d := b.params.Dense("input.men")
 	d.Weight = slices.Clone(d.Weight)
 	transposeRows(d.Weight, encoding.NumSquares, len(planes)) // to the input's order, plane*64 + square

@@ -10,9 +10,6 @@ import (
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
-// men are the planes of the newest board, which a dense embedding reads.
-const men = 12
-
 // attentionBody is the packed body of an attention net.
 type attentionBody struct {
 	inputs      int       // of the embedding's layer
@@ -53,8 +50,6 @@ type encoder struct {
 	act                kernel.Act
 }
 
-var acts = map[string]kernel.Act{nn.ReLU: kernel.ReLU, nn.Mish: kernel.Mish, nn.ReLU2: kernel.ReLU2, nn.Swish: kernel.Swish, nn.SELU: kernel.SELU}
-
 // attentionPacker packs the parts of an attention net.
 type attentionPacker struct {
 	net *nn.Net
@@ -68,7 +63,7 @@ func (k attentionPacker) norm(name string) norm {
 }
 
 func (k attentionPacker) feedForward(name string, b nn.Block) feedForward {
-	return feedForward{k.dense(name + ".ffn1"), k.dense(name + ".ffn2"), acts[b.HiddenActivation]}
+	return feedForward{k.dense(name + ".ffn1"), k.dense(name + ".ffn2"), kernel.ActOf(b.HiddenActivation)}
 }
 
 // stacked packs layers of one input as one, their outputs behind each other.
@@ -126,7 +121,7 @@ func (k attentionPacker) stack(name func(int) string, from int, blocks []nn.Bloc
 		if block.Kind == nn.BlockSmolgen {
 			name += ".smolgen"
 			e.compress, e.fc1, e.fc2 = k.dense(name+".compress"), k.dense(name+".fc1"), k.dense(name+".fc2")
-			e.norm1, e.norm2, e.act = k.norm(name+".ln1"), k.norm(name+".ln2"), acts[block.SmolgenActivation]
+			e.norm1, e.norm2, e.act = k.norm(name+".ln1"), k.norm(name+".ln2"), kernel.ActOf(block.SmolgenActivation)
 		}
 		s.encoders = append(s.encoders, e)
 	}
@@ -175,9 +170,7 @@ type stackBuffers struct {
 	compressed, smolgen1, smolgen2 []float32
 	extra                          []float32 // [heads][64][64]
 
-	// Of one head of one board.
-	q, k, v, packed, o []float32
-	logits             []float32 // [64][64]
+	logits, scratch []float32 // [64][64] of one head of one board, and what its product needs
 }
 
 // newStackBuffers makes them for feed-forward layers of at least hidden units.
@@ -185,12 +178,9 @@ func newStackBuffers(s *encoderStack, group, hidden int) *stackBuffers {
 	rows, inner := group*encoding.NumSquares, s.heads*s.depth
 	floats := func(n int) []float32 { return make([]float32, n) }
 	e := &s.encoders[0]
-	one := encoding.NumSquares * s.depth
 	buf := &stackBuffers{
 		y: floats(rows * e.out.n), hidden: floats(rows * max(e.ffn.in.n, hidden)), qkv: floats(rows * 3 * inner), seen: floats(rows * inner),
-		q: floats(one), k: floats(one), v: floats(one), o: floats(one),
-		packed: floats(max(kernel.PackedMatLen(s.depth, encoding.NumSquares), kernel.PackedMatLen(encoding.NumSquares, s.depth))),
-		logits: floats(encoding.NumSquares * encoding.NumSquares),
+		logits: floats(encoding.NumSquares * encoding.NumSquares), scratch: floats(kernel.AttendScratchLen(s.depth)),
 	}
 	if e.compress.packed != nil {
 		buf.compressed, buf.smolgen1, buf.smolgen2 = floats(rows*e.compress.n), floats(group*e.fc1.n), floats(group*e.fc2.n)
@@ -215,13 +205,26 @@ func (e *Evaluator) encode(s *encoderStack, buf *stackBuffers, x []float32, n in
 		e.mul(buf.qkv, x, &k.qkv, rows, kernel.None)
 		for board := range n {
 			for head := range s.heads {
-				buf.attend(s, board, head)
+				e.attend(s, buf, board, head)
 			}
 		}
 		e.mul(buf.y, buf.seen, &k.out, rows, kernel.None)
 		k.ln1.of(x, buf.y, x, s.scale, rows, s.epsilon)
 		e.feedForward(&k.ffn, &k.ln2, buf, x, s.scale, rows, s.epsilon)
 	}
+}
+
+// attend weighs the values of one head of one board: buf.seen's columns of it. Queries are
+// scaled.
+func (e *Evaluator) attend(s *encoderStack, buf *stackBuffers, board, head int) {
+	const pairs = encoding.NumSquares * encoding.NumSquares
+	inner, row := s.heads*s.depth, board*encoding.NumSquares
+	var extra []float32
+	if buf.extra != nil {
+		extra = buf.extra[(board*s.heads+head)*pairs:]
+	}
+	qkv := buf.qkv[row*3*inner+head*s.depth:]
+	kernel.AttendHead(buf.seen[row*inner+head*s.depth:], inner, buf.logits, qkv, qkv[inner:], qkv[2*inner:], 3*inner, s.depth, 1, extra, buf.scratch)
 }
 
 // of is the layer norm of scale*x + skip, rows of them.
@@ -268,50 +271,14 @@ func (e *Evaluator) embed(c *attentionBody, b *encoding.Batch, first, n int) {
 func (e *Evaluator) menSay(c *attentionBody, masks *[encoding.NumMasks]uint64) []float32 {
 	buf := e.attention
 	buf.rows = buf.rows[:0]
-	for plane, m := range masks[:men] {
+	for plane, m := range masks[:encoding.MenPlanes] {
 		for ; m != 0; m &= m - 1 {
-			buf.rows = append(buf.rows, uint16(bits.TrailingZeros64(m)*men+plane))
+			buf.rows = append(buf.rows, uint16(bits.TrailingZeros64(m)*encoding.MenPlanes+plane))
 		}
 	}
 	copy(buf.said, c.bias)
 	kernel.AddRows(buf.said, c.table, len(c.bias), buf.rows, nil)
 	return buf.said
-}
-
-// attend weighs the values of one head of one board: buf.seen's columns of it.
-func (buf *stackBuffers) attend(c *encoderStack, board, head int) {
-	const squares = encoding.NumSquares
-	inner := c.heads * c.depth
-	for sq := range squares {
-		row := buf.qkv[(board*squares+sq)*3*inner+head*c.depth:]
-		copyShort(buf.q[sq*c.depth:][:c.depth], row)
-		copyShort(buf.k[sq*c.depth:][:c.depth], row[inner:])
-		copyShort(buf.v[sq*c.depth:][:c.depth], row[2*inner:])
-	}
-	kernel.PackMat(buf.packed, buf.k, c.depth, squares)
-	kernel.MatMul(buf.logits, buf.q, buf.packed, nil, squares, c.depth, squares, kernel.None)
-	if buf.extra != nil {
-		kernel.Add(buf.logits, buf.logits, buf.extra[(board*c.heads+head)*squares*squares:][:squares*squares])
-	}
-	kernel.SoftmaxRows(buf.logits, squares, squares)
-	kernel.PackMatTransposed(buf.packed, buf.v, c.depth, squares)
-	kernel.MatMul(buf.o, buf.logits, buf.packed, nil, squares, squares, c.depth, kernel.None)
-	for sq := range squares {
-		copyShort(buf.seen[(board*squares+sq)*inner+head*c.depth:][:c.depth], buf.o[sq*c.depth:])
-	}
-}
-
-// copyShort is copy without a call where dst is of a few whole vectors: a head's part of a
-// square is some 100 bytes.
-func copyShort(dst, src []float32) {
-	const vector = 16
-	if len(dst)%vector != 0 {
-		copy(dst, src)
-		return
-	}
-	for i := 0; i < len(dst); i += vector {
-		*(*[vector]float32)(dst[i:]) = [vector]float32(src[i:])
-	}
 }
 
 // attentionPolicy is a packed attention policy head. Units are filled up with zeros to
@@ -336,7 +303,7 @@ func packAttentionPolicy(n *nn.Net, l nn.Layers, p kernel.Precision) *attentionP
 	}
 	out := &attentionPolicy{
 		embedding: packDense(l.Dense[0], p), qk: stacked(p, pad(scaled(l.Dense[1], 1/math.Sqrt(float64(units)))), pad(l.Dense[2])),
-		units: padded, act: acts[a.PolicyActivation()], moves: encoding.AttentionPolicyIndex(),
+		units: padded, act: kernel.ActOf(a.PolicyActivation()), moves: encoding.AttentionPolicyIndex(),
 	}
 	if encoders := a.Head(nn.Policy).Encoders; encoders > 0 {
 		s := attentionPacker{n, p}.stack(nn.PolicyEncoderName, 0, slices.Repeat([]nn.Block{a.PolicyEncoder()}, encoders), nn.PolicyResidual())

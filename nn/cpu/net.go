@@ -70,7 +70,7 @@ func New(n *nn.Net, p kernel.Precision) (*Net, error) {
 		c.sparse = packSparse(n, p)
 		return c, nil
 	}
-	c.act = acts[n.Arch.Activation]
+	c.act = kernel.ActOf(n.Arch.Activation)
 	if n.Arch.Attention() {
 		c.attention = packAttention(n, p)
 	}

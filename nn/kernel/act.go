@@ -1,6 +1,9 @@
 package kernel
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Act is an activation function applied to a result before it is stored.
 type Act uint8
@@ -14,6 +17,17 @@ const (
 	Swish            // x * sigmoid(x)
 	SELU             // seluScale*x where x > 0, else seluScale*seluAlpha*(exp(x)-1)
 )
+
+var actNames = [...]string{"none", "relu", "mish", "relu2", "swish", "selu"}
+
+// ActOf returns the activation of a name of package nn. It panics at one that is none.
+func ActOf(name string) Act {
+	i := slices.Index(actNames[:], name)
+	if i < 0 {
+		panic("kernel: no activation " + name)
+	}
+	return Act(i)
+}
 
 // The constants of SELU (Klambauer et al., Self-Normalizing Neural Networks, 2017).
 const (

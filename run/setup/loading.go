@@ -309,6 +309,9 @@ func dataGraph(c *config.Config) (g loader.Config, err error) {
 // a set so small that it would hold nothing out, that of the game nearest to it. A game
 // that was trained on is never held out later, as the set grows: the share only falls then.
 func heldShare(files *loader.FilePathProvider, asked float64) float64 {
+	if asked == 0 {
+		return 0
+	}
 	nearest, n := 0.0, 0
 	found := errors.New("there is one")
 	err := filepath.WalkDir(files.Directory, func(path string, d fs.DirEntry, err error) error {
@@ -325,7 +328,7 @@ func heldShare(files *loader.FilePathProvider, asked float64) float64 {
 		}
 		return nil
 	})
-	if err != nil || asked == 0 || n < 2 {
+	if err != nil || n < 2 {
 		return asked
 	}
 	return 1 - nearest + 1e-12 // rounding

@@ -13,26 +13,21 @@ const squares = 64
 type attention struct{ heads, depth int }
 
 // attentionScratch is the memory of one head of one board.
-type attentionScratch struct{ q, k, v, d, packed []float32 }
+type attentionScratch struct{ q, k, v, d, packed, forward []float32 }
 
 func (a attention) scratch(w *workspace) attentionScratch {
 	n := squares * a.depth
 	return attentionScratch{w.take(n), w.take(n), w.take(n), w.take(n),
-		w.take(max(kernel.PackedMatLen(a.depth, squares), kernel.PackedMatLen(squares, a.depth)))}
+		w.take(max(kernel.PackedMatLen(a.depth, squares), kernel.PackedMatLen(squares, a.depth))), w.take(kernel.AttendScratchLen(a.depth))}
 }
 
-// gather copies the columns of a head out of a board's rows.
+// gather copies the columns of a head out of a board's rows, scatter puts them back.
 func (a attention) gather(dst, rows []float32, head int) {
-	for sq := range squares {
-		copy(dst[sq*a.depth:][:a.depth], rows[sq*a.heads*a.depth+head*a.depth:])
-	}
+	kernel.GatherHead(dst, rows[head*a.depth:], a.heads*a.depth, a.depth)
 }
 
-// scatter is its inverse.
 func (a attention) scatter(rows, src []float32, head int) {
-	for sq := range squares {
-		copy(rows[sq*a.heads*a.depth+head*a.depth:][:a.depth], src[sq*a.depth:][:a.depth])
-	}
+	kernel.ScatterHead(rows[head*a.depth:], src, a.heads*a.depth, a.depth)
 }
 
 func (a attention) scale() float32 { return float32(1 / math.Sqrt(float64(a.depth))) }
@@ -40,21 +35,14 @@ func (a attention) scale() float32 { return float32(1 / math.Sqrt(float64(a.dept
 // forward sets weights [heads][64][64] and seen, a board's rows; extra, if not nil, is
 // added to the products before the softmax.
 func (a attention) forward(t attentionScratch, weights, seen, q, k, v, extra []float32) {
+	inner := a.heads * a.depth
 	for head := range a.heads {
-		p := weights[head*squares*squares:][:squares*squares]
-		a.gather(t.q, q, head)
-		a.gather(t.k, k, head)
-		a.gather(t.v, v, head)
-		kernel.Scale(t.q, a.scale())
-		kernel.PackMat(t.packed, t.k, a.depth, squares)
-		kernel.MatMul(p, t.q, t.packed, nil, squares, a.depth, squares, kernel.None)
+		at, pairs := head*a.depth, head*squares*squares
+		var added []float32
 		if extra != nil {
-			kernel.Add(p, p, extra[head*squares*squares:][:squares*squares])
+			added = extra[pairs:]
 		}
-		kernel.SoftmaxRows(p, squares, squares)
-		kernel.PackMatTransposed(t.packed, t.v, a.depth, squares)
-		kernel.MatMul(t.d, p, t.packed, nil, squares, squares, a.depth, kernel.None)
-		a.scatter(seen, t.d, head)
+		kernel.AttendHead(seen[at:], inner, weights[pairs:], q[at:], k[at:], v[at:], inner, a.depth, a.scale(), added, t.forward)
 	}
 }
 

@@ -24,7 +24,7 @@ type attentionPolicy struct {
 func newAttentionPolicy(e *engine, a nn.Arch, terms []*term) *attentionPolicy {
 	h := &attentionPolicy{
 		embedding: newSquares(e, "policy.embedding"), q: newSquares(e, "policy.q"), k: newSquares(e, "policy.k"),
-		promotion: e.param("policy.promotion.weight"), act: acts[a.PolicyActivation()],
+		promotion: e.param("policy.promotion.weight"), act: kernel.ActOf(a.PolicyActivation()),
 	}
 	h.policyLoss = newPolicyLoss(e, terms, encoding.NumAttention, (*kernel.PolicyOffsets)(encoding.AttentionPolicyIndex()))
 	h.wg = newWeightGrads(e, h.embedding, h.q, h.k)

@@ -6,9 +6,6 @@ import (
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
-// menPlanes are the planes that a dense embedding reads of each square.
-const menPlanes = 12
-
 // embeddingLayer is the first block of an attention net. As in encoders, the backward
 // pass computes again what it needs.
 type embeddingLayer struct {
@@ -59,9 +56,9 @@ func (l *embeddingLayer) compute(g span, w *workspace) (p embeddingPass) {
 	kernel.ExpandInput(planes, l.e.batch.Masks[g.lo:], l.e.batch.Scalars[g.lo:], g.n)
 	said := l.squareMap
 	if l.men != nil {
-		p.men = w.take(g.n * squares * menPlanes)
+		p.men = w.take(g.n * squares * encoding.MenPlanes)
 		for i := range g.n * squares {
-			copy(p.men[i*menPlanes:][:menPlanes], planes[i*encoding.NumPlanes:])
+			copy(p.men[i*encoding.MenPlanes:][:encoding.MenPlanes], planes[i*encoding.NumPlanes:])
 		}
 		said = l.men.on(g, w, p.men)
 	}

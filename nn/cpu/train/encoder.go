@@ -26,9 +26,6 @@ type encoderLayer struct {
 	wg    *weightGrads
 }
 
-// acts are the kernels' activations by the names of architectures.
-var acts = map[string]kernel.Act{nn.ReLU: kernel.ReLU, nn.Mish: kernel.Mish, nn.ReLU2: kernel.ReLU2, nn.Swish: kernel.Swish, nn.SELU: kernel.SELU}
-
 // newSquares is newConv of a layer on each square.
 func newSquares(e *engine, prefix string) *conv {
 	c := newConv(e, prefix, 0, true).inHalf()
@@ -191,7 +188,7 @@ type feedForward struct {
 }
 
 func newFeedForward(e *engine, name string, b nn.Block) *feedForward {
-	return &feedForward{in: newSquares(e, name+".ffn1"), out: newSquares(e, name+".ffn2"), act: acts[b.HiddenActivation]}
+	return &feedForward{in: newSquares(e, name+".ffn1"), out: newSquares(e, name+".ffn2"), act: kernel.ActOf(b.HiddenActivation)}
 }
 
 type feedForwardPass struct{ pre, hidden, y []float32 }

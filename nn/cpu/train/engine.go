@@ -71,7 +71,7 @@ type engine struct {
 
 func newEngine(a nn.Arch, capacity, workers int, bnMomentum float64, p kernel.Precision) *engine {
 	e := &engine{
-		pool: newPool(workers), act: acts[a.Activation], capacity: capacity, precision: p,
+		pool: newPool(workers), act: kernel.ActOf(a.Activation), capacity: capacity, precision: p,
 		bnMomentum: bnMomentum, version: 1, lossScale: 1,
 		scratch: make([][numScratch][]float32, workers), workspaces: make([]workspace, workers), slice: sliceBoards(capacity),
 	}

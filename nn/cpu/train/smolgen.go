@@ -25,7 +25,7 @@ type smolgen struct {
 func newSmolgen(e *engine, name string, b nn.Block, first *smolgen, last bool) *smolgen {
 	s := &smolgen{
 		e: e, compress: newSquares(e, name+".compress"), fc1: newConv(e, name+".fc1", 0, true).inHalf(), fc2: newConv(e, name+".fc2", 0, true).inHalf(),
-		act: acts[b.SmolgenActivation], last: last,
+		act: kernel.ActOf(b.SmolgenActivation), last: last,
 		ln1: newLayerNorm(e, name+".ln1", inner), ln2: newLayerNorm(e, name+".ln2", inner),
 	}
 	if first != nil {
