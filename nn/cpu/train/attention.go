@@ -12,13 +12,13 @@ const squares = 64
 // of queries, keys and values have heads*depth floats.
 type attention struct{ heads, depth int }
 
-// attentionScratch is the memory of one head of one board.
-type attentionScratch struct{ q, k, v, d, packed, forward []float32 }
+// attentionScratch is the backward pass's memory of one head of one board.
+type attentionScratch struct{ q, k, v, d, packed []float32 }
 
 func (a attention) scratch(w *workspace) attentionScratch {
 	n := squares * a.depth
 	return attentionScratch{w.take(n), w.take(n), w.take(n), w.take(n),
-		w.take(max(kernel.PackedMatLen(a.depth, squares), kernel.PackedMatLen(squares, a.depth))), w.take(kernel.AttendScratchLen(a.depth))}
+		w.take(max(kernel.PackedMatLen(a.depth, squares), kernel.PackedMatLen(squares, a.depth)))}
 }
 
 // gather copies the columns of a head out of a board's rows, scatter puts them back.
@@ -33,8 +33,8 @@ func (a attention) scatter(rows, src []float32, head int) {
 func (a attention) scale() float32 { return float32(1 / math.Sqrt(float64(a.depth))) }
 
 // forward sets weights [heads][64][64] and seen, a board's rows; extra, if not nil, is
-// added to the products before the softmax.
-func (a attention) forward(t attentionScratch, weights, seen, q, k, v, extra []float32) {
+// added to the products before the softmax. scratch has kernel.AttendScratchLen(depth) floats.
+func (a attention) forward(scratch, weights, seen, q, k, v, extra []float32) {
 	inner := a.heads * a.depth
 	for head := range a.heads {
 		at, pairs := head*a.depth, head*squares*squares
@@ -42,7 +42,7 @@ func (a attention) forward(t attentionScratch, weights, seen, q, k, v, extra []f
 		if extra != nil {
 			added = extra[pairs:]
 		}
-		kernel.AttendHead(seen[at:], inner, weights[pairs:], q[at:], k[at:], v[at:], inner, a.depth, a.scale(), added, t.forward)
+		kernel.AttendHead(seen[at:], inner, weights[pairs:], q[at:], k[at:], v[at:], inner, a.depth, a.scale(), added, scratch)
 	}
 }
 

@@ -88,13 +88,13 @@ func (l *encoder) compute(g span, w *workspace, x []float32) (p encoderPass) {
 	if l.smolgen != nil {
 		p.smolgen = l.smolgen.compute(g, w, x)
 	}
-	t := a.scratch(w)
+	scratch := w.take(kernel.AttendScratchLen(a.depth))
 	for i := range g.n {
 		var extra []float32
 		if l.smolgen != nil {
 			extra = board(p.smolgen.extra, i, a.heads*squares*squares)
 		}
-		a.forward(t, board(p.weights, i, a.heads*squares*squares), board(p.seen, i, inner), board(p.q, i, inner), board(p.k, i, inner), board(p.v, i, inner), extra)
+		a.forward(scratch, board(p.weights, i, a.heads*squares*squares), board(p.seen, i, inner), board(p.q, i, inner), board(p.k, i, inner), board(p.v, i, inner), extra)
 	}
 	p.o = l.out.on(g, w, p.seen)
 	p.mid = w.take(len(x))

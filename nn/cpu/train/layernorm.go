@@ -26,10 +26,14 @@ func (n *layerNorm) forward(y, x, skip []float32) {
 	kernel.LayerNorm(y, x, skip, n.scale, n.e.params[n.gamma].data, n.e.params[n.beta].data, len(y)/n.c, n.c, n.epsilon)
 }
 
-// backward sets dSkip and dx from dy; dSkip may be dy. skip may be nil, and then dSkip is
-// scratch.
+// backward sets dSkip and dx from dy; dSkip may be dy. skip may be nil, and then dx and
+// dSkip may be one.
 func (n *layerNorm) backward(s span, wg *weightGrads, dx, dSkip, dy, x, skip []float32) {
 	kernel.LayerNormBackward(dSkip, wg.of(s.slice, n.gamma), wg.of(s.slice, n.beta), dy, x, skip, n.scale, n.e.params[n.gamma].data, len(dy)/n.c, n.c, n.epsilon)
-	copy(dx, dSkip)
-	kernel.Scale(dx, n.scale)
+	if &dx[0] != &dSkip[0] {
+		copy(dx, dSkip)
+	}
+	if n.scale != 1 {
+		kernel.Scale(dx, n.scale)
+	}
 }
