@@ -21,14 +21,6 @@ func hasAMX() bool {
 	return x.HasAMXTile && x.HasAMXBF16 && x.HasAVX512BF16 && readXCR0()&tiles == tiles && permitTiles()
 }
 
-// tileConfig is LDTILECFG's operand (palette 1: 8 tiles of 16 rows by 64 bytes).
-type tileConfig struct {
-	palette, startRow byte
-	_                 [14]byte
-	rowBytes          [16]uint16
-	rows              [16]byte
-}
-
 // newTileConfig configures blocks of up to 32 rows whose sum goes in steps of so
 // many words.
 func newTileConfig(rows, words int) tileConfig {
@@ -45,13 +37,6 @@ func newTileConfig(rows, words int) tileConfig {
 	}
 	return c
 }
-
-func (c *tileConfig) set(tile, rows, rowBytes int) {
-	c.rows[tile], c.rowBytes[tile] = byte(rows), uint16(rowBytes)
-}
-
-// panelBytes is the length of a row of a panel.
-const panelBytes = panel * f32
 
 // stepWords returns the length of a step of a sum of k words: the largest of at most
 // 16 that divides k, so that one configuration does.
@@ -94,30 +79,6 @@ func multiplyTiles(t tileArgs, rows, k, np int) {
 		t.y = (*float32)(unsafe.Add(unsafe.Pointer(t.y), t.blocks*t.yBlock))
 		t.blocks = 1
 		run(tileKernels[index(rest > tileRows16)][np-1], &t)
-	}
-}
-
-// gradTiles is products in tiles, which sum along the rows of their left factor: d,
-// whose rows are output channels, is turned for that, a point at a time.
-func (g *winogradGrad) gradTiles(rows int) {
-	plane, panels := g.co*g.ci+planePad, g.ci/panel
-	for q := range points {
-		d := g.d[q*g.dPlane:]
-		for first := 0; first < rows; first += panel { // rows behind the last are turned, and not used
-			transposeBlocks(g.turned[first:], d[first*g.co:], turnedRow, g.co, panel*turnedRow, panel, g.co/panel)
-		}
-		t := tileArgs{
-			x: at(g.turned, 0), y: at(g.sums, q*plane), w: at(g.v, q*g.vPlane),
-			xRow: turnedRow * f32, yRow: uintptr(g.ci * f32), wRow: uintptr(g.ci * f32), wPanel: panelBytes,
-			yPoint: 2 * panelBytes, wPoint: 2 * panelBytes, points: uintptr(panels / 2),
-		}
-		if panels > 1 {
-			multiplyTiles(t, g.co, rows, 2)
-		}
-		if panels%2 > 0 {
-			t.y, t.w, t.points = at(g.sums, q*plane+g.ci-panel), at(g.v, q*g.vPlane+g.ci-panel), 1
-			multiplyTiles(t, g.co, rows, 1)
-		}
 	}
 }
 

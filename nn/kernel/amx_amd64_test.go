@@ -64,36 +64,6 @@ func TestTilesAgreeWithVectors(t *testing.T) {
 	c.check(t, 80*0x1p-24)
 }
 
-// A bf16 convolution in tiles differs from AVX-512's only by how its fp32 sums
-// are rounded, which the transform back magnifies a hundredfold at most.
-func TestTileConvolution(t *testing.T) {
-	needTiles(t)
-	rng, old := newRand(t), ActiveTier()
-	defer func() {
-		if err := SetTier(old); err != nil {
-			t.Error(err)
-		}
-	}()
-	for _, s := range [][3]int{{16, 32, 1}, {48, 80, 3}, {64, 64, 9}} {
-		ci, co, boards := s[0], s[1], s[2]
-		x, w, bias := rng.floats(boards*64*ci), rng.floats(co*ci*9), rng.floats(co)
-		n := boards * 64 * co
-		results := map[Tier][]float32{AVX512: poison(n), AMX: poison(n)}
-		for tier, y := range results {
-			if err := SetTier(tier); err != nil {
-				t.Fatal(err)
-			}
-			packed, scratch := packedConv(w, ci, co, BF16), poison(Conv3ScratchLen(ci, co, BF16))
-			Conv3(y, x, packed, bias, boards, ci, co, ReLU, BF16, scratch)
-		}
-		want := make([]float64, n)
-		for i, v := range results[AVX512] {
-			want[i] = float64(v)
-		}
-		closeTo(t, "y", results[AMX], want, nil, 1e-3)
-	}
-}
-
 // The tiles round to nearest even, take denormals as 0, flush denormal results
 // and pass infinities and NaN on, whatever MXCSR says; they leave its control
 // bits (TestEntriesRestoreControl looks at the status bits too; here the Go code

@@ -15,6 +15,26 @@ type affineArgs struct {
 	floor                uint64   // float32 bits: results are at least this
 }
 
+// convArgs are the arguments of assembly kernels; strides are in bytes.
+type convArgs struct {
+	x            *float32 // words of the first pair of boards, [blocks][10][10][2][16]
+	w            *float32 // words of the weights, [panels][blocks][3 files][3 ranks][16][16]
+	bias         *float32 // 16 floats a panel, or nil
+	y            *float32 // first square of the first board
+	sum, squares *float32 // take the sums over a board of outputs and of their squares, per channel; or nil
+	config       *byte    // 64 bytes for LDTILECFG
+	scratch      *float32 // 2048 floats
+	blocks       uintptr  // blocks of 32 input channels, > 0
+	panels       uintptr  // panels of 16 output channels, > 0
+	pairs        uintptr  // pairs of boards, or boards, > 0
+	xPair        uintptr  // stride of x between pairs
+	yBoard, yRow uintptr  // strides of y between boards and between squares
+	yRank        uintptr  // added after each rank of y
+	yEven, yOdd  uintptr  // strides of y to the next panel, from even and from odd ones
+	sumBoard     uintptr  // stride of sum and of squares between boards
+	floor        uint64   // float32 bits: results are at least this
+}
+
 // expandArgs are the arguments of assembly kernels; strides are in bytes.
 type expandArgs struct {
 	y         *float32 // output, [64][112]
@@ -85,6 +105,15 @@ type optArgs struct {
 	decay          uint64   // float32 bits (AdamW: lr*decay)
 	b1, c1, b2, c2 uint64   // float32 bits; c1 = 1-b1, c2 = 1-b2
 	eps, bc1, bc2  uint64   // float32 bits
+}
+
+// padArgs are the arguments of assembly kernels; strides are in bytes.
+type padArgs struct {
+	x            *float32 // rows of the first board, [64][channels]
+	y            *float32 // words of the pair, [blocks][10][10][2][16]
+	xBoard, xRow uintptr  // strides of x between boards and between squares
+	blocks       uintptr  // whole blocks of 32 channels
+	half         uintptr  // 1 where 16 more channels follow
 }
 
 // peakArgs are the arguments of assembly kernels; strides are in bytes.
@@ -161,6 +190,19 @@ type sumArgs struct {
 	stride uintptr  // stride of rows
 }
 
+// tapArgs are the arguments of assembly kernels; strides are in bytes.
+type tapArgs struct {
+	y          *float32 // first row of the gradient of the first tap
+	a          *float32 // words of a panel of y's rows, [steps][64][16 rows][16]
+	b          *float32 // words of panels of y's columns, [steps][panels][64][16][16 columns]
+	config     *byte    // 64 bytes for LDTILECFG
+	scratch    *float32 // 2304 floats
+	yRow, yTap uintptr  // strides of y between rows and between taps
+	bStep      uintptr  // stride of b between steps
+	steps      uintptr  // steps of 32 boards, > 0
+	panels     uintptr  // panels of columns, > 0
+}
+
 // tileArgs are the arguments of assembly kernels; strides are in bytes.
 type tileArgs struct {
 	y                      *float32 // first row of the first product
@@ -200,4 +242,16 @@ type winogradArgs struct {
 	boards             uintptr  // boards to transform, > 0; weights and their gradients have none
 	srcBoard, dstBoard uintptr  // strides of src and dst between boards
 	sumBoard           uintptr  // stride of sum and of squares between boards
+}
+
+// wordArgs are the arguments of assembly kernels; strides are in bytes.
+type wordArgs struct {
+	x                *float32 // first row of floats: low halves
+	y                *float32 // words of the first row
+	xPair, xOdd      uintptr  // strides of x between low halves, and from a low one to its high one
+	xSquare, ySquare uintptr  // strides between squares
+	yPanel           uintptr  // stride of y between panels; rows follow each other
+	pairs            uintptr  // rows of words of a square, > 0
+	panels           uintptr  // panels of 16 channels, > 0
+	squares          uintptr  // squares, > 0
 }

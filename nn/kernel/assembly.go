@@ -44,10 +44,13 @@ type assembly struct {
 	gradInput    [2]asm
 	gradOutput   [2]asm
 	weightGrad   asm
-	pointTiles   func(a *pointArgs, np int)      // points of bf16
-	gradTiles    func(g *winogradGrad, rows int) // all sums of a weight gradient in bf16
-	peak         [2]peakKernel                   // [half]
-	peakTiles    func() float64                  // peak of bf16
+	pointTiles   func(a *pointArgs, np int) // products of bf16 in tiles
+	conv3        [2][2]asm                  // [half][pairs of boards]: direct, in tiles
+	pad          [2]asm                     // [pairs]
+	rowWords     asm
+	tapGrad      asm
+	peak         [2]peakKernel  // [half]
+	peakTiles    func() float64 // peak of bf16
 }
 
 // peakKernel is what measures a CPU's peak: rounds that a run makes, some 20

@@ -2,7 +2,10 @@ package kernel
 
 // Conv3ScratchLen returns the scratch length of Conv3.
 func Conv3ScratchLen(ci, co int, p Precision) int {
-	if winograd(ci, co) {
+	switch {
+	case direct(ci, co, p):
+		return directScratchLen(ci)
+	case winograd(ci, co):
 		return winogradScratchLen(ci, co, p.here())
 	}
 	return 100 * ci // one board with a border of one square
@@ -49,9 +52,12 @@ func conv3(y Stored, sum, squares, x, packed, bias []float32, boards, ci, co int
 		return
 	}
 	act, after := act.split()
-	if winograd(ci, co) {
+	switch {
+	case direct(ci, co, p):
+		directConv(y, sum, squares, x, packed, bias, boards, ci, co, act, scratch)
+	case winograd(ci, co):
 		winogradConv(y, sum, squares, x, packed, bias, boards, ci, co, act, p.here(), scratch)
-	} else {
+	default:
 		if ActiveTier() == Generic || ci == 0 {
 			conv3Generic(y.F32, x, packed, bias, boards, ci, co, act)
 		} else {

@@ -5,7 +5,10 @@ const gradBoards = 64
 
 // Conv3WeightGradScratchLen returns the scratch length of Conv3WeightGrad.
 func Conv3WeightGradScratchLen(ci, co int, p Precision) int {
-	if winograd(ci, co) {
+	switch {
+	case direct(ci, co, p):
+		return directGradScratchLen(ci, co)
+	case winograd(ci, co):
 		return winogradGradScratchLen(ci, co, p.here())
 	}
 	cp := roundUp(ci, panel)
@@ -38,6 +41,11 @@ func Conv3WeightGradAdd(scratch, x, dy []float32, first, boards, ci, co int, p P
 	if len(x) == 0 || len(dy) == 0 {
 		return
 	}
+	if direct(ci, co, p) {
+		g := newDirectGrad(scratch, ci, co)
+		g.add(x, dy, first, boards)
+		return
+	}
 	if winograd(ci, co) {
 		winogradGradAdd(scratch, x, dy, first, boards, ci, co, p.here())
 		return
@@ -65,6 +73,10 @@ func Conv3WeightGradSum(taps, scratch []float32, boards, ci, co int, p Precision
 // [9][co][ci] of the boards in scratch and returns it.
 func conv3Taps(taps, scratch []float32, boards, ci, co int, p Precision) []float32 {
 	scratch = scratch[:Conv3WeightGradScratchLen(ci, co, p)]
+	if direct(ci, co, p) {
+		g := newDirectGrad(scratch, ci, co)
+		return g.sum(taps, boards)
+	}
 	if winograd(ci, co) {
 		return winogradGradSum(taps, scratch, boards, ci, co, p.here())
 	}

@@ -144,5 +144,13 @@ var entries = []struct {
 	{"tile16x32AMX", "tileArgs", tile16x32AMX},
 	{"tile32x16AMX", "tileArgs", tile32x16AMX},
 	{"tile32x32AMX", "tileArgs", tile32x32AMX},
+	{"conv3OneAMX", "convArgs", conv3OneAMX},
+	{"conv3PairAMX", "convArgs", conv3PairAMX},
+	{"conv3OneHalfAMX", "convArgs", conv3OneHalfAMX},
+	{"conv3PairHalfAMX", "convArgs", conv3PairHalfAMX},
+	{"padOneAVX512", "padArgs", padOneAVX512},
+	{"padPairAVX512", "padArgs", padPairAVX512},
+	{"rowWordsAVX512", "wordArgs", rowWordsAVX512},
+	{"tapGradAMX", "tapArgs", tapGradAMX},
 	{"flatHalfAVX512", "flatArgs", flatHalfAVX512},
 }

@@ -64,6 +64,19 @@ func smallArgs(t *testing.T, kind string) *byte {
 			48: 16, 49: 16, 50: 4, 51: 4, 52: 16, 53: 4, 54: 8, 55: 8}
 		return bytesOf(&tileArgs{y: mem(0), x: mem(tiny), w: mem(1.1), config: &config[0], xRow: 32, yRow: 128,
 			xTile: 512, yTile: 2048, wPanel: 512, wRow: 64, xStep: 32, wStep: 512, steps: 1, blocks: 1, points: 2})
+	case "convArgs":
+		return bytesOf(&convArgs{y: mem(0), x: &make([]float32, pairFloats)[0], w: &make([]float32, 9*panel*panel)[0], bias: mem(tiny),
+			sum: mem(0), squares: mem(0), config: bytesOf(&convConfigs[1]), scratch: mem(0), blocks: 1, panels: 1, pairs: 1,
+			yBoard: 64 * 64, yRow: 64, sumBoard: 64})
+	case "padArgs":
+		return bytesOf(&padArgs{x: &make([]float32, 2*64*48)[0], y: &make([]float32, 2*pairFloats)[0], xBoard: 64 * 48 * 4, xRow: 48 * 4, blocks: 1, half: 1})
+	case "wordArgs":
+		return bytesOf(&wordArgs{y: mem(0), x: mem(tiny), xPair: 512, xOdd: 64, xSquare: 128, ySquare: 64, yPanel: 64,
+			pairs: 3, panels: 2, squares: 2})
+	case "tapArgs":
+		words := func() *float32 { return &make([]float32, gradWords)[0] }
+		return bytesOf(&tapArgs{y: mem(0), a: words(), b: words(), config: bytesOf(&convConfigs[1]), scratch: mem(0),
+			yRow: 64, yTap: 1024, steps: 1, panels: 1})
 	case "pointGradArgs":
 		return bytesOf(&pointGradArgs{dst: mem(0), a: mem(tiny), b: mem(1.1), dstRow: 128, aStep: 64, bStep: 128,
 			dstPoint: 2048, aPoint: 320, bPoint: 640, length: 5, blocks: 2, points: 2})
@@ -119,6 +132,10 @@ func TestArgumentSizes(t *testing.T) {
 		{unsafe.Sizeof(sumArgs{}), unsafe.Offsetof(sumArgs{}.stride)},
 		{unsafe.Sizeof(flatArgs{}), unsafe.Offsetof(flatArgs{}.alpha)},
 		{unsafe.Sizeof(pointArgs{}), unsafe.Offsetof(pointArgs{}.aheadRow)},
+		{unsafe.Sizeof(convArgs{}), unsafe.Offsetof(convArgs{}.floor)},
+		{unsafe.Sizeof(padArgs{}), unsafe.Offsetof(padArgs{}.half)},
+		{unsafe.Sizeof(wordArgs{}), unsafe.Offsetof(wordArgs{}.squares)},
+		{unsafe.Sizeof(tapArgs{}), unsafe.Offsetof(tapArgs{}.panels)},
 		{unsafe.Sizeof(pointGradArgs{}), unsafe.Offsetof(pointGradArgs{}.points)},
 		{unsafe.Sizeof(winogradArgs{}), unsafe.Offsetof(winogradArgs{}.sumBoard)},
 		{unsafe.Sizeof(normArgs{}), unsafe.Offsetof(normArgs{}.one)},

@@ -682,6 +682,46 @@ func tile32x32AMX(args *byte)
 // readXCR0 returns extended control register 0. The CPU must have OSXSAVE.
 func readXCR0() uint64
 
+// conv3OneAMX convolves boards, 1 at a time. args is a *convArgs.
+//
+//go:noescape
+func conv3OneAMX(args *byte)
+
+// conv3PairAMX convolves boards, 2 at a time. args is a *convArgs.
+//
+//go:noescape
+func conv3PairAMX(args *byte)
+
+// conv3OneHalfAMX convolves boards, 1 at a time. args is a *convArgs.
+//
+//go:noescape
+func conv3OneHalfAMX(args *byte)
+
+// conv3PairHalfAMX convolves boards, 2 at a time. args is a *convArgs.
+//
+//go:noescape
+func conv3PairHalfAMX(args *byte)
+
+// padOneAVX512 rounds 1 boards to words with a border of zeros. args is a *padArgs.
+//
+//go:noescape
+func padOneAVX512(args *byte)
+
+// padPairAVX512 rounds 2 boards to words with a border of zeros. args is a *padArgs.
+//
+//go:noescape
+func padPairAVX512(args *byte)
+
+// rowWordsAVX512 rounds rows of 16 floats to the low and high halves of words. args is a *wordArgs.
+//
+//go:noescape
+func rowWordsAVX512(args *byte)
+
+// tapGradAMX computes gradients of a panel of a convolution's weights. args is a *tapArgs.
+//
+//go:noescape
+func tapGradAMX(args *byte)
+
 // flatHalfAVX512 rounds a to bf16, 16 to 8 words. args is a *flatArgs.
 //
 //go:noescape

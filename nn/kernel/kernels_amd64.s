@@ -19773,6 +19773,4707 @@ TEXT ·readXCR0(SB), NOSPLIT, $0-8
 	MOVQ AX, ret+0(FP)
 	RET
 
+// func conv3OneAMX(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·conv3OneAMX(SB), NOSPLIT, $112-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      96(SP)
+	MOVL         96(SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 104(SP)
+	LDMXCSR      104(SP)
+	MOVQ         48(AX), R10
+	BYTE         $0xc4; BYTE $0xc2; BYTE $0x78; BYTE $0x49; BYTE $0x02; // LDTILECFG (R10)
+	MOVQ         $0x00000080, R8
+	MOVQ         $0x00000040, R9
+	MOVQ         104(AX), DX
+	MOVQ         96(AX), R13
+	VBROADCASTSS 144(AX), Z1
+	XORQ         BX, BX
+	MOVQ         BX, 80(SP)
+	MOVQ         BX, 88(SP)
+	MOVQ         (AX), R10
+	MOVQ         R10, (SP)
+	MOVQ         24(AX), R10
+	MOVQ         R10, 8(SP)
+	MOVQ         80(AX), R10
+	MOVQ         R10, 56(SP)
+	MOVQ         32(AX), R10
+	MOVQ         R10, 72(SP)
+
+pair:
+	MOVQ 8(SP), R10
+	MOVQ R10, 16(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 24(SP)
+	MOVQ 128(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 40(SP)
+	MOVQ 72(AX), R10
+	MOVQ R10, 48(SP)
+	MOVQ $0x00000000, 64(SP)
+
+panel:
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc0; // TILEZERO TMM0
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc8; // TILEZERO TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd0; // TILEZERO TMM2
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd8; // TILEZERO TMM3
+	MOVQ 40(SP), DI
+	MOVQ (SP), SI
+	MOVQ 64(AX), CX
+
+block0:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x05; BYTE $0x00; BYTE $0x00; // TILELOADD 1280(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written1
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written1
+	ADDQ        112(AX), R12
+
+written1:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0a; BYTE $0x00; BYTE $0x00; // TILELOADD 2560(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written2
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written2
+	ADDQ        112(AX), R12
+
+written2:
+	TESTQ       BX, BX
+	JZ          written3
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written3
+	ADDQ        112(AX), R12
+
+written3:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0f; BYTE $0x00; BYTE $0x00; // TILELOADD 3840(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written4
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written4
+	ADDQ        112(AX), R12
+
+written4:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5120(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written5
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written5
+	ADDQ        112(AX), R12
+
+written5:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6400(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM7, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written6
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written6
+	ADDQ        112(AX), R12
+
+written6:
+	ADDQ        $0x00000c00, DI
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x05; BYTE $0x00; BYTE $0x00; // TILELOADD 1408(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written7
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written7
+	ADDQ        112(AX), R12
+
+written7:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x0a; BYTE $0x00; BYTE $0x00; // TILELOADD 2688(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written8
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written8
+	ADDQ        112(AX), R12
+
+written8:
+	TESTQ       BX, BX
+	JZ          written9
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written9
+	ADDQ        112(AX), R12
+
+written9:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x0f; BYTE $0x00; BYTE $0x00; // TILELOADD 3968(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written10
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written10
+	ADDQ        112(AX), R12
+
+written10:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5248(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written11
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written11
+	ADDQ        112(AX), R12
+
+written11:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6528(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM7, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written12
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written12
+	ADDQ        112(AX), R12
+
+written12:
+	ADDQ        $0x00000c00, DI
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x06; BYTE $0x00; BYTE $0x00; // TILELOADD 1536(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written13
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written13
+	ADDQ        112(AX), R12
+
+written13:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0b; BYTE $0x00; BYTE $0x00; // TILELOADD 2816(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written14
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written14
+	ADDQ        112(AX), R12
+
+written14:
+	TESTQ       BX, BX
+	JZ          written15
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written15
+	ADDQ        112(AX), R12
+
+written15:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x10; BYTE $0x00; BYTE $0x00; // TILELOADD 4096(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written16
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written16
+	ADDQ        112(AX), R12
+
+written16:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x15; BYTE $0x00; BYTE $0x00; // TILELOADD 5376(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written17
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written17
+	ADDQ        112(AX), R12
+
+written17:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1a; BYTE $0x00; BYTE $0x00; // TILELOADD 6656(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM7, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written18
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written18
+	ADDQ        112(AX), R12
+
+written18:
+	ADDQ $0x00000c00, DI
+	ADDQ $0x00003200, SI
+	DECQ CX
+	JNZ  block0
+
+rest0:
+	TESTQ       BX, BX
+	JZ          rest0end
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         rest0
+	ADDQ        112(AX), R12
+	JMP         rest0
+
+rest0end:
+	MOVQ    80(SP), R10
+	TESTQ   R10, R10
+	JZ      rest0none
+	VMOVUPS Z2, (R10)
+	MOVQ    80(SP), R10
+	SUBQ    32(AX), R10
+	ADDQ    40(AX), R10
+	VMOVUPS Z4, (R10)
+
+rest0none:
+	MOVQ    16(SP), R12
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	MOVQ    16(AX), R10
+	TESTQ   R10, R10
+	JZ      unbiased
+	ADDQ    64(SP), R10
+	VMOVUPS (R10), Z0
+
+unbiased:
+	CMPQ 32(AX), $0x00
+	JE   unsummed
+	MOVQ 72(SP), R10
+	ADDQ 64(SP), R10
+	MOVQ R10, 80(SP)
+
+unsummed:
+	MOVQ 56(AX), R11
+	ADDQ 88(SP), R11
+	XORQ $0x00001000, 88(SP)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x0b; // TILESTORED TMM0, (R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x8c; BYTE $0x0b; BYTE $0x00; BYTE $0x02; BYTE $0x00; BYTE $0x00; // TILESTORED TMM1, 512(R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x94; BYTE $0x0b; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILESTORED TMM2, 1024(R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x9c; BYTE $0x0b; BYTE $0x00; BYTE $0x06; BYTE $0x00; BYTE $0x00; // TILESTORED TMM3, 1536(R11)(R9*1)
+	MOVQ $0x00000020, BX
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc0; // TILEZERO TMM0
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc8; // TILEZERO TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd0; // TILEZERO TMM2
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd8; // TILEZERO TMM3
+	MOVQ 40(SP), DI
+	MOVQ (SP), SI
+	MOVQ 64(AX), CX
+
+block1:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5120(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM5, TMM4, TMM0
+	TESTQ       BX, BX
+	JZ          written19
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written19
+	ADDQ        112(AX), R12
+
+written19:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6400(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written20
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written20
+	ADDQ        112(AX), R12
+
+written20:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1e; BYTE $0x00; BYTE $0x00; // TILELOADD 7680(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written21
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written21
+	ADDQ        112(AX), R12
+
+written21:
+	TESTQ       BX, BX
+	JZ          written22
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written22
+	ADDQ        112(AX), R12
+
+written22:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x23; BYTE $0x00; BYTE $0x00; // TILELOADD 8960(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written23
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written23
+	ADDQ        112(AX), R12
+
+written23:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x28; BYTE $0x00; BYTE $0x00; // TILELOADD 10240(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written24
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written24
+	ADDQ        112(AX), R12
+
+written24:
+	ADDQ        $0x00000c00, DI
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5248(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM5, TMM4, TMM0
+	TESTQ       BX, BX
+	JZ          written25
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written25
+	ADDQ        112(AX), R12
+
+written25:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6528(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written26
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written26
+	ADDQ        112(AX), R12
+
+written26:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x1e; BYTE $0x00; BYTE $0x00; // TILELOADD 7808(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written27
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written27
+	ADDQ        112(AX), R12
+
+written27:
+	TESTQ       BX, BX
+	JZ          written28
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written28
+	ADDQ        112(AX), R12
+
+written28:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x23; BYTE $0x00; BYTE $0x00; // TILELOADD 9088(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written29
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written29
+	ADDQ        112(AX), R12
+
+written29:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x28; BYTE $0x00; BYTE $0x00; // TILELOADD 10368(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written30
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written30
+	ADDQ        112(AX), R12
+
+written30:
+	ADDQ        $0x00000c00, DI
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x15; BYTE $0x00; BYTE $0x00; // TILELOADD 5376(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM5, TMM4, TMM0
+	TESTQ       BX, BX
+	JZ          written31
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written31
+	ADDQ        112(AX), R12
+
+written31:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1a; BYTE $0x00; BYTE $0x00; // TILELOADD 6656(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written32
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written32
+	ADDQ        112(AX), R12
+
+written32:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1f; BYTE $0x00; BYTE $0x00; // TILELOADD 7936(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written33
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written33
+	ADDQ        112(AX), R12
+
+written33:
+	TESTQ       BX, BX
+	JZ          written34
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written34
+	ADDQ        112(AX), R12
+
+written34:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x24; BYTE $0x00; BYTE $0x00; // TILELOADD 9216(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written35
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written35
+	ADDQ        112(AX), R12
+
+written35:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x29; BYTE $0x00; BYTE $0x00; // TILELOADD 10496(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written36
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written36
+	ADDQ        112(AX), R12
+
+written36:
+	ADDQ $0x00000c00, DI
+	ADDQ $0x00003200, SI
+	DECQ CX
+	JNZ  block1
+
+rest1:
+	TESTQ       BX, BX
+	JZ          rest1end
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         rest1
+	ADDQ        112(AX), R12
+	JMP         rest1
+
+rest1end:
+	MOVQ 56(AX), R11
+	ADDQ 88(SP), R11
+	XORQ $0x00001000, 88(SP)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x0b; // TILESTORED TMM0, (R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x8c; BYTE $0x0b; BYTE $0x00; BYTE $0x02; BYTE $0x00; BYTE $0x00; // TILESTORED TMM1, 512(R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x94; BYTE $0x0b; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILESTORED TMM2, 1024(R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x9c; BYTE $0x0b; BYTE $0x00; BYTE $0x06; BYTE $0x00; BYTE $0x00; // TILESTORED TMM3, 1536(R11)(R9*1)
+	MOVQ $0x00000020, BX
+	MOVQ DI, 40(SP)
+	MOVQ 24(SP), R10
+	ADDQ R10, 16(SP)
+	MOVQ 32(SP), CX
+	MOVQ CX, 24(SP)
+	MOVQ R10, 32(SP)
+	ADDQ $0x00000040, 64(SP)
+	DECQ 48(SP)
+	JNZ  panel
+	MOVQ 88(AX), R10
+	ADDQ R10, (SP)
+	MOVQ 96(AX), R10
+	ADDQ R10, 8(SP)
+	MOVQ 136(AX), R10
+	ADDQ R10, 72(SP)
+	DECQ 56(SP)
+	JNZ  pair
+
+last:
+	TESTQ       BX, BX
+	JZ          lastend
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         last
+	ADDQ        112(AX), R12
+	JMP         last
+
+lastend:
+	MOVQ    80(SP), R10
+	TESTQ   R10, R10
+	JZ      lastnone
+	VMOVUPS Z2, (R10)
+	MOVQ    80(SP), R10
+	SUBQ    32(AX), R10
+	ADDQ    40(AX), R10
+	VMOVUPS Z4, (R10)
+
+lastnone:
+	LDMXCSR 96(SP)
+	BYTE    $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0; // TILERELEASE
+	VZEROUPPER
+	RET
+
+// func conv3PairAMX(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·conv3PairAMX(SB), NOSPLIT, $112-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      96(SP)
+	MOVL         96(SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 104(SP)
+	LDMXCSR      104(SP)
+	MOVQ         48(AX), R10
+	BYTE         $0xc4; BYTE $0xc2; BYTE $0x78; BYTE $0x49; BYTE $0x02; // LDTILECFG (R10)
+	MOVQ         $0x00000040, R8
+	MOVQ         $0x00000040, R9
+	MOVQ         104(AX), DX
+	MOVQ         96(AX), R13
+	VBROADCASTSS 144(AX), Z1
+	XORQ         BX, BX
+	MOVQ         BX, 80(SP)
+	MOVQ         BX, 88(SP)
+	MOVQ         (AX), R10
+	MOVQ         R10, (SP)
+	MOVQ         24(AX), R10
+	MOVQ         R10, 8(SP)
+	MOVQ         80(AX), R10
+	MOVQ         R10, 56(SP)
+	MOVQ         32(AX), R10
+	MOVQ         R10, 72(SP)
+
+pair:
+	MOVQ 8(SP), R10
+	MOVQ R10, 16(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 24(SP)
+	MOVQ 128(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 40(SP)
+	MOVQ 72(AX), R10
+	MOVQ R10, 48(SP)
+	MOVQ $0x00000000, 64(SP)
+
+panel:
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc0; // TILEZERO TMM0
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc8; // TILEZERO TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd0; // TILEZERO TMM2
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd8; // TILEZERO TMM3
+	MOVQ 40(SP), DI
+	MOVQ (SP), SI
+	MOVQ 64(AX), CX
+
+block0:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x05; BYTE $0x00; BYTE $0x00; // TILELOADD 1280(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written1
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written1
+	ADDQ        112(AX), R12
+
+written1:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0a; BYTE $0x00; BYTE $0x00; // TILELOADD 2560(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written2
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written2
+	ADDQ        112(AX), R12
+
+written2:
+	TESTQ       BX, BX
+	JZ          written3
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written3
+	ADDQ        112(AX), R12
+
+written3:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0f; BYTE $0x00; BYTE $0x00; // TILELOADD 3840(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written4
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written4
+	ADDQ        112(AX), R12
+
+written4:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5120(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written5
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written5
+	ADDQ        112(AX), R12
+
+written5:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6400(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM7, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written6
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written6
+	ADDQ        112(AX), R12
+
+written6:
+	ADDQ        $0x00000c00, DI
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x05; BYTE $0x00; BYTE $0x00; // TILELOADD 1408(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written7
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written7
+	ADDQ        112(AX), R12
+
+written7:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x0a; BYTE $0x00; BYTE $0x00; // TILELOADD 2688(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written8
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written8
+	ADDQ        112(AX), R12
+
+written8:
+	TESTQ       BX, BX
+	JZ          written9
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written9
+	ADDQ        112(AX), R12
+
+written9:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x0f; BYTE $0x00; BYTE $0x00; // TILELOADD 3968(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written10
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written10
+	ADDQ        112(AX), R12
+
+written10:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5248(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written11
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written11
+	ADDQ        112(AX), R12
+
+written11:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6528(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM7, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written12
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written12
+	ADDQ        112(AX), R12
+
+written12:
+	ADDQ        $0x00000c00, DI
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x06; BYTE $0x00; BYTE $0x00; // TILELOADD 1536(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written13
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written13
+	ADDQ        112(AX), R12
+
+written13:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0b; BYTE $0x00; BYTE $0x00; // TILELOADD 2816(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written14
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written14
+	ADDQ        112(AX), R12
+
+written14:
+	TESTQ       BX, BX
+	JZ          written15
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written15
+	ADDQ        112(AX), R12
+
+written15:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x10; BYTE $0x00; BYTE $0x00; // TILELOADD 4096(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written16
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written16
+	ADDQ        112(AX), R12
+
+written16:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x15; BYTE $0x00; BYTE $0x00; // TILELOADD 5376(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written17
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written17
+	ADDQ        112(AX), R12
+
+written17:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1a; BYTE $0x00; BYTE $0x00; // TILELOADD 6656(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM7, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written18
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written18
+	ADDQ        112(AX), R12
+
+written18:
+	ADDQ $0x00000c00, DI
+	ADDQ $0x00003200, SI
+	DECQ CX
+	JNZ  block0
+
+rest0:
+	TESTQ       BX, BX
+	JZ          rest0end
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         rest0
+	ADDQ        112(AX), R12
+	JMP         rest0
+
+rest0end:
+	MOVQ    80(SP), R10
+	TESTQ   R10, R10
+	JZ      rest0none
+	VMOVUPS Z2, (R10)
+	ADDQ    136(AX), R10
+	VMOVUPS Z3, (R10)
+	MOVQ    80(SP), R10
+	SUBQ    32(AX), R10
+	ADDQ    40(AX), R10
+	VMOVUPS Z4, (R10)
+	ADDQ    136(AX), R10
+	VMOVUPS Z5, (R10)
+
+rest0none:
+	MOVQ    16(SP), R12
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	MOVQ    16(AX), R10
+	TESTQ   R10, R10
+	JZ      unbiased
+	ADDQ    64(SP), R10
+	VMOVUPS (R10), Z0
+
+unbiased:
+	CMPQ 32(AX), $0x00
+	JE   unsummed
+	MOVQ 72(SP), R10
+	ADDQ 64(SP), R10
+	MOVQ R10, 80(SP)
+
+unsummed:
+	MOVQ 56(AX), R11
+	ADDQ 88(SP), R11
+	XORQ $0x00001000, 88(SP)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x0b; // TILESTORED TMM0, (R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x8c; BYTE $0x0b; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILESTORED TMM1, 1024(R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x94; BYTE $0x0b; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILESTORED TMM2, 2048(R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x9c; BYTE $0x0b; BYTE $0x00; BYTE $0x0c; BYTE $0x00; BYTE $0x00; // TILESTORED TMM3, 3072(R11)(R9*1)
+	MOVQ $0x00000020, BX
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc0; // TILEZERO TMM0
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc8; // TILEZERO TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd0; // TILEZERO TMM2
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd8; // TILEZERO TMM3
+	MOVQ 40(SP), DI
+	MOVQ (SP), SI
+	MOVQ 64(AX), CX
+
+block1:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5120(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM5, TMM4, TMM0
+	TESTQ       BX, BX
+	JZ          written19
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written19
+	ADDQ        112(AX), R12
+
+written19:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6400(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written20
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written20
+	ADDQ        112(AX), R12
+
+written20:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1e; BYTE $0x00; BYTE $0x00; // TILELOADD 7680(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written21
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written21
+	ADDQ        112(AX), R12
+
+written21:
+	TESTQ       BX, BX
+	JZ          written22
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written22
+	ADDQ        112(AX), R12
+
+written22:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x23; BYTE $0x00; BYTE $0x00; // TILELOADD 8960(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written23
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written23
+	ADDQ        112(AX), R12
+
+written23:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x28; BYTE $0x00; BYTE $0x00; // TILELOADD 10240(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written24
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written24
+	ADDQ        112(AX), R12
+
+written24:
+	ADDQ        $0x00000c00, DI
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5248(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM5, TMM4, TMM0
+	TESTQ       BX, BX
+	JZ          written25
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written25
+	ADDQ        112(AX), R12
+
+written25:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6528(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written26
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written26
+	ADDQ        112(AX), R12
+
+written26:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x1e; BYTE $0x00; BYTE $0x00; // TILELOADD 7808(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written27
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written27
+	ADDQ        112(AX), R12
+
+written27:
+	TESTQ       BX, BX
+	JZ          written28
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written28
+	ADDQ        112(AX), R12
+
+written28:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x23; BYTE $0x00; BYTE $0x00; // TILELOADD 9088(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written29
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written29
+	ADDQ        112(AX), R12
+
+written29:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x28; BYTE $0x00; BYTE $0x00; // TILELOADD 10368(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written30
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written30
+	ADDQ        112(AX), R12
+
+written30:
+	ADDQ        $0x00000c00, DI
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x15; BYTE $0x00; BYTE $0x00; // TILELOADD 5376(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM5, TMM4, TMM0
+	TESTQ       BX, BX
+	JZ          written31
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written31
+	ADDQ        112(AX), R12
+
+written31:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1a; BYTE $0x00; BYTE $0x00; // TILELOADD 6656(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written32
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written32
+	ADDQ        112(AX), R12
+
+written32:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1f; BYTE $0x00; BYTE $0x00; // TILELOADD 7936(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written33
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written33
+	ADDQ        112(AX), R12
+
+written33:
+	TESTQ       BX, BX
+	JZ          written34
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written34
+	ADDQ        112(AX), R12
+
+written34:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x24; BYTE $0x00; BYTE $0x00; // TILELOADD 9216(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written35
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written35
+	ADDQ        112(AX), R12
+
+written35:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x29; BYTE $0x00; BYTE $0x00; // TILELOADD 10496(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written36
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written36
+	ADDQ        112(AX), R12
+
+written36:
+	ADDQ $0x00000c00, DI
+	ADDQ $0x00003200, SI
+	DECQ CX
+	JNZ  block1
+
+rest1:
+	TESTQ       BX, BX
+	JZ          rest1end
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         rest1
+	ADDQ        112(AX), R12
+	JMP         rest1
+
+rest1end:
+	MOVQ 56(AX), R11
+	ADDQ 88(SP), R11
+	XORQ $0x00001000, 88(SP)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x0b; // TILESTORED TMM0, (R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x8c; BYTE $0x0b; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILESTORED TMM1, 1024(R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x94; BYTE $0x0b; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILESTORED TMM2, 2048(R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x9c; BYTE $0x0b; BYTE $0x00; BYTE $0x0c; BYTE $0x00; BYTE $0x00; // TILESTORED TMM3, 3072(R11)(R9*1)
+	MOVQ $0x00000020, BX
+	MOVQ DI, 40(SP)
+	MOVQ 24(SP), R10
+	ADDQ R10, 16(SP)
+	MOVQ 32(SP), CX
+	MOVQ CX, 24(SP)
+	MOVQ R10, 32(SP)
+	ADDQ $0x00000040, 64(SP)
+	DECQ 48(SP)
+	JNZ  panel
+	MOVQ 88(AX), R10
+	ADDQ R10, (SP)
+	MOVQ 96(AX), R10
+	ADDQ R10, 8(SP)
+	MOVQ 136(AX), R10
+	ADDQ R10, 72(SP)
+	MOVQ 96(AX), R10
+	ADDQ R10, 8(SP)
+	MOVQ 136(AX), R10
+	ADDQ R10, 72(SP)
+	DECQ 56(SP)
+	JNZ  pair
+
+last:
+	TESTQ       BX, BX
+	JZ          lastend
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	VMOVUPS     Z6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	VMOVUPS     Z7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         last
+	ADDQ        112(AX), R12
+	JMP         last
+
+lastend:
+	MOVQ    80(SP), R10
+	TESTQ   R10, R10
+	JZ      lastnone
+	VMOVUPS Z2, (R10)
+	ADDQ    136(AX), R10
+	VMOVUPS Z3, (R10)
+	MOVQ    80(SP), R10
+	SUBQ    32(AX), R10
+	ADDQ    40(AX), R10
+	VMOVUPS Z4, (R10)
+	ADDQ    136(AX), R10
+	VMOVUPS Z5, (R10)
+
+lastnone:
+	LDMXCSR 96(SP)
+	BYTE    $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0; // TILERELEASE
+	VZEROUPPER
+	RET
+
+// func conv3OneHalfAMX(args *byte)
+// Requires: AVX, AVX512DQ, AVX512F, SSE
+TEXT ·conv3OneHalfAMX(SB), NOSPLIT, $112-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      96(SP)
+	MOVL         96(SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 104(SP)
+	LDMXCSR      104(SP)
+	MOVQ         48(AX), R10
+	BYTE         $0xc4; BYTE $0xc2; BYTE $0x78; BYTE $0x49; BYTE $0x02; // LDTILECFG (R10)
+	MOVQ         $0x00000080, R8
+	MOVQ         $0x00000040, R9
+	MOVQ         104(AX), DX
+	MOVQ         96(AX), R13
+	VBROADCASTSS 144(AX), Z1
+	XORQ         BX, BX
+	MOVQ         BX, 80(SP)
+	MOVQ         BX, 88(SP)
+	MOVQ         (AX), R10
+	MOVQ         R10, (SP)
+	MOVQ         24(AX), R10
+	MOVQ         R10, 8(SP)
+	MOVQ         80(AX), R10
+	MOVQ         R10, 56(SP)
+	MOVQ         32(AX), R10
+	MOVQ         R10, 72(SP)
+
+pair:
+	MOVQ 8(SP), R10
+	MOVQ R10, 16(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 24(SP)
+	MOVQ 128(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 40(SP)
+	MOVQ 72(AX), R10
+	MOVQ R10, 48(SP)
+	MOVQ $0x00000000, 64(SP)
+
+panel:
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc0; // TILEZERO TMM0
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc8; // TILEZERO TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd0; // TILEZERO TMM2
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd8; // TILEZERO TMM3
+	MOVQ 40(SP), DI
+	MOVQ (SP), SI
+	MOVQ 64(AX), CX
+
+block0:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x05; BYTE $0x00; BYTE $0x00; // TILELOADD 1280(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written1
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written1
+	ADDQ        112(AX), R12
+
+written1:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0a; BYTE $0x00; BYTE $0x00; // TILELOADD 2560(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written2
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written2
+	ADDQ        112(AX), R12
+
+written2:
+	TESTQ       BX, BX
+	JZ          written3
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written3
+	ADDQ        112(AX), R12
+
+written3:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0f; BYTE $0x00; BYTE $0x00; // TILELOADD 3840(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written4
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written4
+	ADDQ        112(AX), R12
+
+written4:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5120(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written5
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written5
+	ADDQ        112(AX), R12
+
+written5:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6400(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM7, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written6
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written6
+	ADDQ        112(AX), R12
+
+written6:
+	ADDQ        $0x00000c00, DI
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x05; BYTE $0x00; BYTE $0x00; // TILELOADD 1408(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written7
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written7
+	ADDQ        112(AX), R12
+
+written7:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x0a; BYTE $0x00; BYTE $0x00; // TILELOADD 2688(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written8
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written8
+	ADDQ        112(AX), R12
+
+written8:
+	TESTQ       BX, BX
+	JZ          written9
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written9
+	ADDQ        112(AX), R12
+
+written9:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x0f; BYTE $0x00; BYTE $0x00; // TILELOADD 3968(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written10
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written10
+	ADDQ        112(AX), R12
+
+written10:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5248(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written11
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written11
+	ADDQ        112(AX), R12
+
+written11:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6528(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM7, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written12
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written12
+	ADDQ        112(AX), R12
+
+written12:
+	ADDQ        $0x00000c00, DI
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x06; BYTE $0x00; BYTE $0x00; // TILELOADD 1536(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written13
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written13
+	ADDQ        112(AX), R12
+
+written13:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0b; BYTE $0x00; BYTE $0x00; // TILELOADD 2816(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written14
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written14
+	ADDQ        112(AX), R12
+
+written14:
+	TESTQ       BX, BX
+	JZ          written15
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written15
+	ADDQ        112(AX), R12
+
+written15:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x10; BYTE $0x00; BYTE $0x00; // TILELOADD 4096(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written16
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written16
+	ADDQ        112(AX), R12
+
+written16:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x15; BYTE $0x00; BYTE $0x00; // TILELOADD 5376(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written17
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written17
+	ADDQ        112(AX), R12
+
+written17:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1a; BYTE $0x00; BYTE $0x00; // TILELOADD 6656(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM7, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written18
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written18
+	ADDQ        112(AX), R12
+
+written18:
+	ADDQ $0x00000c00, DI
+	ADDQ $0x00003200, SI
+	DECQ CX
+	JNZ  block0
+
+rest0:
+	TESTQ       BX, BX
+	JZ          rest0end
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         rest0
+	ADDQ        112(AX), R12
+	JMP         rest0
+
+rest0end:
+	MOVQ    80(SP), R10
+	TESTQ   R10, R10
+	JZ      rest0none
+	VMOVUPS Z2, (R10)
+	MOVQ    80(SP), R10
+	SUBQ    32(AX), R10
+	ADDQ    40(AX), R10
+	VMOVUPS Z4, (R10)
+
+rest0none:
+	MOVQ    16(SP), R12
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	MOVQ    16(AX), R10
+	TESTQ   R10, R10
+	JZ      unbiased
+	ADDQ    64(SP), R10
+	VMOVUPS (R10), Z0
+
+unbiased:
+	CMPQ 32(AX), $0x00
+	JE   unsummed
+	MOVQ 72(SP), R10
+	ADDQ 64(SP), R10
+	MOVQ R10, 80(SP)
+
+unsummed:
+	MOVQ 56(AX), R11
+	ADDQ 88(SP), R11
+	XORQ $0x00001000, 88(SP)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x0b; // TILESTORED TMM0, (R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x8c; BYTE $0x0b; BYTE $0x00; BYTE $0x02; BYTE $0x00; BYTE $0x00; // TILESTORED TMM1, 512(R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x94; BYTE $0x0b; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILESTORED TMM2, 1024(R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x9c; BYTE $0x0b; BYTE $0x00; BYTE $0x06; BYTE $0x00; BYTE $0x00; // TILESTORED TMM3, 1536(R11)(R9*1)
+	MOVQ $0x00000020, BX
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc0; // TILEZERO TMM0
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc8; // TILEZERO TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd0; // TILEZERO TMM2
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd8; // TILEZERO TMM3
+	MOVQ 40(SP), DI
+	MOVQ (SP), SI
+	MOVQ 64(AX), CX
+
+block1:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5120(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM5, TMM4, TMM0
+	TESTQ       BX, BX
+	JZ          written19
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written19
+	ADDQ        112(AX), R12
+
+written19:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6400(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written20
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written20
+	ADDQ        112(AX), R12
+
+written20:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1e; BYTE $0x00; BYTE $0x00; // TILELOADD 7680(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written21
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written21
+	ADDQ        112(AX), R12
+
+written21:
+	TESTQ       BX, BX
+	JZ          written22
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written22
+	ADDQ        112(AX), R12
+
+written22:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x23; BYTE $0x00; BYTE $0x00; // TILELOADD 8960(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written23
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written23
+	ADDQ        112(AX), R12
+
+written23:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x28; BYTE $0x00; BYTE $0x00; // TILELOADD 10240(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written24
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written24
+	ADDQ        112(AX), R12
+
+written24:
+	ADDQ        $0x00000c00, DI
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5248(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM5, TMM4, TMM0
+	TESTQ       BX, BX
+	JZ          written25
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written25
+	ADDQ        112(AX), R12
+
+written25:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6528(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written26
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written26
+	ADDQ        112(AX), R12
+
+written26:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x1e; BYTE $0x00; BYTE $0x00; // TILELOADD 7808(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written27
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written27
+	ADDQ        112(AX), R12
+
+written27:
+	TESTQ       BX, BX
+	JZ          written28
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written28
+	ADDQ        112(AX), R12
+
+written28:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x23; BYTE $0x00; BYTE $0x00; // TILELOADD 9088(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written29
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written29
+	ADDQ        112(AX), R12
+
+written29:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x28; BYTE $0x00; BYTE $0x00; // TILELOADD 10368(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written30
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written30
+	ADDQ        112(AX), R12
+
+written30:
+	ADDQ        $0x00000c00, DI
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x15; BYTE $0x00; BYTE $0x00; // TILELOADD 5376(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM5, TMM4, TMM0
+	TESTQ       BX, BX
+	JZ          written31
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written31
+	ADDQ        112(AX), R12
+
+written31:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1a; BYTE $0x00; BYTE $0x00; // TILELOADD 6656(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written32
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written32
+	ADDQ        112(AX), R12
+
+written32:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1f; BYTE $0x00; BYTE $0x00; // TILELOADD 7936(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written33
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written33
+	ADDQ        112(AX), R12
+
+written33:
+	TESTQ       BX, BX
+	JZ          written34
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written34
+	ADDQ        112(AX), R12
+
+written34:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x24; BYTE $0x00; BYTE $0x00; // TILELOADD 9216(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written35
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written35
+	ADDQ        112(AX), R12
+
+written35:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x29; BYTE $0x00; BYTE $0x00; // TILELOADD 10496(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written36
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written36
+	ADDQ        112(AX), R12
+
+written36:
+	ADDQ $0x00000c00, DI
+	ADDQ $0x00003200, SI
+	DECQ CX
+	JNZ  block1
+
+rest1:
+	TESTQ       BX, BX
+	JZ          rest1end
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         rest1
+	ADDQ        112(AX), R12
+	JMP         rest1
+
+rest1end:
+	MOVQ 56(AX), R11
+	ADDQ 88(SP), R11
+	XORQ $0x00001000, 88(SP)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x0b; // TILESTORED TMM0, (R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x8c; BYTE $0x0b; BYTE $0x00; BYTE $0x02; BYTE $0x00; BYTE $0x00; // TILESTORED TMM1, 512(R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x94; BYTE $0x0b; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILESTORED TMM2, 1024(R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x9c; BYTE $0x0b; BYTE $0x00; BYTE $0x06; BYTE $0x00; BYTE $0x00; // TILESTORED TMM3, 1536(R11)(R9*1)
+	MOVQ $0x00000020, BX
+	MOVQ DI, 40(SP)
+	MOVQ 24(SP), R10
+	ADDQ R10, 16(SP)
+	MOVQ 32(SP), CX
+	MOVQ CX, 24(SP)
+	MOVQ R10, 32(SP)
+	ADDQ $0x00000040, 64(SP)
+	DECQ 48(SP)
+	JNZ  panel
+	MOVQ 88(AX), R10
+	ADDQ R10, (SP)
+	MOVQ 96(AX), R10
+	ADDQ R10, 8(SP)
+	MOVQ 136(AX), R10
+	ADDQ R10, 72(SP)
+	DECQ 56(SP)
+	JNZ  pair
+
+last:
+	TESTQ       BX, BX
+	JZ          lastend
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         last
+	ADDQ        112(AX), R12
+	JMP         last
+
+lastend:
+	MOVQ    80(SP), R10
+	TESTQ   R10, R10
+	JZ      lastnone
+	VMOVUPS Z2, (R10)
+	MOVQ    80(SP), R10
+	SUBQ    32(AX), R10
+	ADDQ    40(AX), R10
+	VMOVUPS Z4, (R10)
+
+lastnone:
+	LDMXCSR 96(SP)
+	BYTE    $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0; // TILERELEASE
+	VZEROUPPER
+	RET
+
+// func conv3PairHalfAMX(args *byte)
+// Requires: AVX, AVX512DQ, AVX512F, SSE
+TEXT ·conv3PairHalfAMX(SB), NOSPLIT, $112-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      96(SP)
+	MOVL         96(SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 104(SP)
+	LDMXCSR      104(SP)
+	MOVQ         48(AX), R10
+	BYTE         $0xc4; BYTE $0xc2; BYTE $0x78; BYTE $0x49; BYTE $0x02; // LDTILECFG (R10)
+	MOVQ         $0x00000040, R8
+	MOVQ         $0x00000040, R9
+	MOVQ         104(AX), DX
+	MOVQ         96(AX), R13
+	VBROADCASTSS 144(AX), Z1
+	XORQ         BX, BX
+	MOVQ         BX, 80(SP)
+	MOVQ         BX, 88(SP)
+	MOVQ         (AX), R10
+	MOVQ         R10, (SP)
+	MOVQ         24(AX), R10
+	MOVQ         R10, 8(SP)
+	MOVQ         80(AX), R10
+	MOVQ         R10, 56(SP)
+	MOVQ         32(AX), R10
+	MOVQ         R10, 72(SP)
+
+pair:
+	MOVQ 8(SP), R10
+	MOVQ R10, 16(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 24(SP)
+	MOVQ 128(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 40(SP)
+	MOVQ 72(AX), R10
+	MOVQ R10, 48(SP)
+	MOVQ $0x00000000, 64(SP)
+
+panel:
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc0; // TILEZERO TMM0
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc8; // TILEZERO TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd0; // TILEZERO TMM2
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd8; // TILEZERO TMM3
+	MOVQ 40(SP), DI
+	MOVQ (SP), SI
+	MOVQ 64(AX), CX
+
+block0:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x05; BYTE $0x00; BYTE $0x00; // TILELOADD 1280(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written1
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written1
+	ADDQ        112(AX), R12
+
+written1:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0a; BYTE $0x00; BYTE $0x00; // TILELOADD 2560(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written2
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written2
+	ADDQ        112(AX), R12
+
+written2:
+	TESTQ       BX, BX
+	JZ          written3
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written3
+	ADDQ        112(AX), R12
+
+written3:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0f; BYTE $0x00; BYTE $0x00; // TILELOADD 3840(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written4
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written4
+	ADDQ        112(AX), R12
+
+written4:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5120(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written5
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written5
+	ADDQ        112(AX), R12
+
+written5:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6400(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM7, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written6
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written6
+	ADDQ        112(AX), R12
+
+written6:
+	ADDQ        $0x00000c00, DI
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x05; BYTE $0x00; BYTE $0x00; // TILELOADD 1408(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written7
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written7
+	ADDQ        112(AX), R12
+
+written7:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x0a; BYTE $0x00; BYTE $0x00; // TILELOADD 2688(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written8
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written8
+	ADDQ        112(AX), R12
+
+written8:
+	TESTQ       BX, BX
+	JZ          written9
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written9
+	ADDQ        112(AX), R12
+
+written9:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x0f; BYTE $0x00; BYTE $0x00; // TILELOADD 3968(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written10
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written10
+	ADDQ        112(AX), R12
+
+written10:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5248(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written11
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written11
+	ADDQ        112(AX), R12
+
+written11:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6528(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM7, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written12
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written12
+	ADDQ        112(AX), R12
+
+written12:
+	ADDQ        $0x00000c00, DI
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x06; BYTE $0x00; BYTE $0x00; // TILELOADD 1536(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written13
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written13
+	ADDQ        112(AX), R12
+
+written13:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0b; BYTE $0x00; BYTE $0x00; // TILELOADD 2816(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written14
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written14
+	ADDQ        112(AX), R12
+
+written14:
+	TESTQ       BX, BX
+	JZ          written15
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written15
+	ADDQ        112(AX), R12
+
+written15:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x10; BYTE $0x00; BYTE $0x00; // TILELOADD 4096(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written16
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written16
+	ADDQ        112(AX), R12
+
+written16:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x15; BYTE $0x00; BYTE $0x00; // TILELOADD 5376(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written17
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written17
+	ADDQ        112(AX), R12
+
+written17:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1a; BYTE $0x00; BYTE $0x00; // TILELOADD 6656(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM7, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written18
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written18
+	ADDQ        112(AX), R12
+
+written18:
+	ADDQ $0x00000c00, DI
+	ADDQ $0x00003200, SI
+	DECQ CX
+	JNZ  block0
+
+rest0:
+	TESTQ       BX, BX
+	JZ          rest0end
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         rest0
+	ADDQ        112(AX), R12
+	JMP         rest0
+
+rest0end:
+	MOVQ    80(SP), R10
+	TESTQ   R10, R10
+	JZ      rest0none
+	VMOVUPS Z2, (R10)
+	ADDQ    136(AX), R10
+	VMOVUPS Z3, (R10)
+	MOVQ    80(SP), R10
+	SUBQ    32(AX), R10
+	ADDQ    40(AX), R10
+	VMOVUPS Z4, (R10)
+	ADDQ    136(AX), R10
+	VMOVUPS Z5, (R10)
+
+rest0none:
+	MOVQ    16(SP), R12
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	MOVQ    16(AX), R10
+	TESTQ   R10, R10
+	JZ      unbiased
+	ADDQ    64(SP), R10
+	VMOVUPS (R10), Z0
+
+unbiased:
+	CMPQ 32(AX), $0x00
+	JE   unsummed
+	MOVQ 72(SP), R10
+	ADDQ 64(SP), R10
+	MOVQ R10, 80(SP)
+
+unsummed:
+	MOVQ 56(AX), R11
+	ADDQ 88(SP), R11
+	XORQ $0x00001000, 88(SP)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x0b; // TILESTORED TMM0, (R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x8c; BYTE $0x0b; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILESTORED TMM1, 1024(R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x94; BYTE $0x0b; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILESTORED TMM2, 2048(R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x9c; BYTE $0x0b; BYTE $0x00; BYTE $0x0c; BYTE $0x00; BYTE $0x00; // TILESTORED TMM3, 3072(R11)(R9*1)
+	MOVQ $0x00000020, BX
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc0; // TILEZERO TMM0
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc8; // TILEZERO TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd0; // TILEZERO TMM2
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd8; // TILEZERO TMM3
+	MOVQ 40(SP), DI
+	MOVQ (SP), SI
+	MOVQ 64(AX), CX
+
+block1:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5120(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM5, TMM4, TMM0
+	TESTQ       BX, BX
+	JZ          written19
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written19
+	ADDQ        112(AX), R12
+
+written19:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6400(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written20
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written20
+	ADDQ        112(AX), R12
+
+written20:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1e; BYTE $0x00; BYTE $0x00; // TILELOADD 7680(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written21
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written21
+	ADDQ        112(AX), R12
+
+written21:
+	TESTQ       BX, BX
+	JZ          written22
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written22
+	ADDQ        112(AX), R12
+
+written22:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x23; BYTE $0x00; BYTE $0x00; // TILELOADD 8960(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written23
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written23
+	ADDQ        112(AX), R12
+
+written23:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x28; BYTE $0x00; BYTE $0x00; // TILELOADD 10240(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written24
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written24
+	ADDQ        112(AX), R12
+
+written24:
+	ADDQ        $0x00000c00, DI
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5248(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM5, TMM4, TMM0
+	TESTQ       BX, BX
+	JZ          written25
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written25
+	ADDQ        112(AX), R12
+
+written25:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6528(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written26
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written26
+	ADDQ        112(AX), R12
+
+written26:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x1e; BYTE $0x00; BYTE $0x00; // TILELOADD 7808(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written27
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written27
+	ADDQ        112(AX), R12
+
+written27:
+	TESTQ       BX, BX
+	JZ          written28
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written28
+	ADDQ        112(AX), R12
+
+written28:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x23; BYTE $0x00; BYTE $0x00; // TILELOADD 9088(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written29
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written29
+	ADDQ        112(AX), R12
+
+written29:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x28; BYTE $0x00; BYTE $0x00; // TILELOADD 10368(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written30
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written30
+	ADDQ        112(AX), R12
+
+written30:
+	ADDQ        $0x00000c00, DI
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM5
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM6
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM7
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x15; BYTE $0x00; BYTE $0x00; // TILELOADD 5376(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM5, TMM4, TMM0
+	TESTQ       BX, BX
+	JZ          written31
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written31
+	ADDQ        112(AX), R12
+
+written31:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1a; BYTE $0x00; BYTE $0x00; // TILELOADD 6656(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM6, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM5, TMM4, TMM1
+	TESTQ       BX, BX
+	JZ          written32
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written32
+	ADDQ        112(AX), R12
+
+written32:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1f; BYTE $0x00; BYTE $0x00; // TILELOADD 7936(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xc4; // TDPBF16PS TMM7, TMM4, TMM0
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM6, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM5, TMM4, TMM2
+	TESTQ       BX, BX
+	JZ          written33
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written33
+	ADDQ        112(AX), R12
+
+written33:
+	TESTQ       BX, BX
+	JZ          written34
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written34
+	ADDQ        112(AX), R12
+
+written34:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x24; BYTE $0x00; BYTE $0x00; // TILELOADD 9216(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc; // TDPBF16PS TMM7, TMM4, TMM1
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM6, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM5, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written35
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written35
+	ADDQ        112(AX), R12
+
+written35:
+	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x29; BYTE $0x00; BYTE $0x00; // TILELOADD 10496(SI)(R8*1), TMM4
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xd4; // TDPBF16PS TMM7, TMM4, TMM2
+	BYTE        $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xdc; // TDPBF16PS TMM6, TMM4, TMM3
+	TESTQ       BX, BX
+	JZ          written36
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         written36
+	ADDQ        112(AX), R12
+
+written36:
+	ADDQ $0x00000c00, DI
+	ADDQ $0x00003200, SI
+	DECQ CX
+	JNZ  block1
+
+rest1:
+	TESTQ       BX, BX
+	JZ          rest1end
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         rest1
+	ADDQ        112(AX), R12
+	JMP         rest1
+
+rest1end:
+	MOVQ 56(AX), R11
+	ADDQ 88(SP), R11
+	XORQ $0x00001000, 88(SP)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x0b; // TILESTORED TMM0, (R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x8c; BYTE $0x0b; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILESTORED TMM1, 1024(R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x94; BYTE $0x0b; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILESTORED TMM2, 2048(R11)(R9*1)
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x9c; BYTE $0x0b; BYTE $0x00; BYTE $0x0c; BYTE $0x00; BYTE $0x00; // TILESTORED TMM3, 3072(R11)(R9*1)
+	MOVQ $0x00000020, BX
+	MOVQ DI, 40(SP)
+	MOVQ 24(SP), R10
+	ADDQ R10, 16(SP)
+	MOVQ 32(SP), CX
+	MOVQ CX, 24(SP)
+	MOVQ R10, 32(SP)
+	ADDQ $0x00000040, 64(SP)
+	DECQ 48(SP)
+	JNZ  panel
+	MOVQ 88(AX), R10
+	ADDQ R10, (SP)
+	MOVQ 96(AX), R10
+	ADDQ R10, 8(SP)
+	MOVQ 136(AX), R10
+	ADDQ R10, 72(SP)
+	MOVQ 96(AX), R10
+	ADDQ R10, 8(SP)
+	MOVQ 136(AX), R10
+	ADDQ R10, 72(SP)
+	DECQ 56(SP)
+	JNZ  pair
+
+last:
+	TESTQ       BX, BX
+	JZ          lastend
+	VADDPS      (R11), Z0, Z6
+	VMAXPS      Z6, Z1, Z6
+	VADDPS      Z6, Z2, Z2
+	VFMADD231PS Z6, Z6, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6; // VCVTNEPS2BF16 Z6, Y6
+	VMOVUPS     Y6, (R12)
+	VADDPS      64(R11), Z0, Z7
+	VMAXPS      Z7, Z1, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z7, Z5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff; // VCVTNEPS2BF16 Z7, Y7
+	VMOVUPS     Y7, (R12)(R13*1)
+	ADDQ        $0x00000080, R11
+	ADDQ        DX, R12
+	DECQ        BX
+	TESTQ       $0x00000007, BX
+	JNZ         last
+	ADDQ        112(AX), R12
+	JMP         last
+
+lastend:
+	MOVQ    80(SP), R10
+	TESTQ   R10, R10
+	JZ      lastnone
+	VMOVUPS Z2, (R10)
+	ADDQ    136(AX), R10
+	VMOVUPS Z3, (R10)
+	MOVQ    80(SP), R10
+	SUBQ    32(AX), R10
+	ADDQ    40(AX), R10
+	VMOVUPS Z4, (R10)
+	ADDQ    136(AX), R10
+	VMOVUPS Z5, (R10)
+
+lastnone:
+	LDMXCSR 96(SP)
+	BYTE    $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0; // TILERELEASE
+	VZEROUPPER
+	RET
+
+// func padOneAVX512(args *byte)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, SSE
+TEXT ·padOneAVX512(SB), NOSPLIT, $40-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	VPXORD  Z0, Z0, Z0
+	MOVQ    (AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    24(AX), BX
+	MOVQ    32(AX), SI
+	MOVQ    SI, 16(SP)
+	CMPQ    16(SP), $0x00
+	JE      whole
+
+block:
+	MOVQ    CX, SI
+	VMOVUPS Z0, (DX)
+	VMOVUPS Z0, 64(DX)
+	VMOVUPS Z0, 128(DX)
+	VMOVUPS Z0, 192(DX)
+	VMOVUPS Z0, 256(DX)
+	VMOVUPS Z0, 320(DX)
+	VMOVUPS Z0, 384(DX)
+	VMOVUPS Z0, 448(DX)
+	VMOVUPS Z0, 512(DX)
+	VMOVUPS Z0, 576(DX)
+	VMOVUPS Z0, 640(DX)
+	VMOVUPS Z0, 704(DX)
+	VMOVUPS Z0, 768(DX)
+	VMOVUPS Z0, 832(DX)
+	VMOVUPS Z0, 896(DX)
+	VMOVUPS Z0, 960(DX)
+	VMOVUPS Z0, 1024(DX)
+	VMOVUPS Z0, 1088(DX)
+	VMOVUPS Z0, 1152(DX)
+	VMOVUPS Z0, 1216(DX)
+	ADDQ    $0x00000500, DX
+	MOVQ    $0x00000008, 24(SP)
+
+wholerank:
+	VMOVUPS Z0, (DX)
+	VMOVUPS Z0, 64(DX)
+	ADDQ    $0x00000080, DX
+	MOVQ    $0x00000008, DI
+
+wholesquare:
+	VMOVUPS   (SI), Z1
+	VMOVUPS   64(SI), Z2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x6f; BYTE $0x48; BYTE $0x72; BYTE $0xc9; // VCVTNE2PS2BF16 Z1, Z2, Z1
+	VMOVUPS   Z1, (DX)
+	ADDQ      BX, SI
+	ADDQ      $0x00000080, DX
+	DECQ      DI
+	JNZ       wholesquare
+	VMOVUPS   Z0, (DX)
+	VMOVUPS   Z0, 64(DX)
+	ADDQ      $0x00000080, DX
+	DECQ      24(SP)
+	JNZ       wholerank
+	VMOVUPS   Z0, (DX)
+	VMOVUPS   Z0, 64(DX)
+	VMOVUPS   Z0, 128(DX)
+	VMOVUPS   Z0, 192(DX)
+	VMOVUPS   Z0, 256(DX)
+	VMOVUPS   Z0, 320(DX)
+	VMOVUPS   Z0, 384(DX)
+	VMOVUPS   Z0, 448(DX)
+	VMOVUPS   Z0, 512(DX)
+	VMOVUPS   Z0, 576(DX)
+	VMOVUPS   Z0, 640(DX)
+	VMOVUPS   Z0, 704(DX)
+	VMOVUPS   Z0, 768(DX)
+	VMOVUPS   Z0, 832(DX)
+	VMOVUPS   Z0, 896(DX)
+	VMOVUPS   Z0, 960(DX)
+	VMOVUPS   Z0, 1024(DX)
+	VMOVUPS   Z0, 1088(DX)
+	VMOVUPS   Z0, 1152(DX)
+	VMOVUPS   Z0, 1216(DX)
+	ADDQ      $0x00000500, DX
+	ADDQ      $0x00000080, CX
+	DECQ      16(SP)
+	JNZ       block
+
+whole:
+	CMPQ    40(AX), $0x00
+	JE      done
+	MOVQ    CX, AX
+	VMOVUPS Z0, (DX)
+	VMOVUPS Z0, 64(DX)
+	VMOVUPS Z0, 128(DX)
+	VMOVUPS Z0, 192(DX)
+	VMOVUPS Z0, 256(DX)
+	VMOVUPS Z0, 320(DX)
+	VMOVUPS Z0, 384(DX)
+	VMOVUPS Z0, 448(DX)
+	VMOVUPS Z0, 512(DX)
+	VMOVUPS Z0, 576(DX)
+	VMOVUPS Z0, 640(DX)
+	VMOVUPS Z0, 704(DX)
+	VMOVUPS Z0, 768(DX)
+	VMOVUPS Z0, 832(DX)
+	VMOVUPS Z0, 896(DX)
+	VMOVUPS Z0, 960(DX)
+	VMOVUPS Z0, 1024(DX)
+	VMOVUPS Z0, 1088(DX)
+	VMOVUPS Z0, 1152(DX)
+	VMOVUPS Z0, 1216(DX)
+	ADDQ    $0x00000500, DX
+	MOVQ    $0x00000008, 32(SP)
+
+halfrank:
+	VMOVUPS Z0, (DX)
+	VMOVUPS Z0, 64(DX)
+	ADDQ    $0x00000080, DX
+	MOVQ    $0x00000008, CX
+
+halfsquare:
+	VMOVUPS    (AX), Z1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd9; // VCVTNEPS2BF16 Z1, Y3
+	VMOVUPS    Z3, (DX)
+	ADDQ       BX, AX
+	ADDQ       $0x00000080, DX
+	DECQ       CX
+	JNZ        halfsquare
+	VMOVUPS    Z0, (DX)
+	VMOVUPS    Z0, 64(DX)
+	ADDQ       $0x00000080, DX
+	DECQ       32(SP)
+	JNZ        halfrank
+	VMOVUPS    Z0, (DX)
+	VMOVUPS    Z0, 64(DX)
+	VMOVUPS    Z0, 128(DX)
+	VMOVUPS    Z0, 192(DX)
+	VMOVUPS    Z0, 256(DX)
+	VMOVUPS    Z0, 320(DX)
+	VMOVUPS    Z0, 384(DX)
+	VMOVUPS    Z0, 448(DX)
+	VMOVUPS    Z0, 512(DX)
+	VMOVUPS    Z0, 576(DX)
+	VMOVUPS    Z0, 640(DX)
+	VMOVUPS    Z0, 704(DX)
+	VMOVUPS    Z0, 768(DX)
+	VMOVUPS    Z0, 832(DX)
+	VMOVUPS    Z0, 896(DX)
+	VMOVUPS    Z0, 960(DX)
+	VMOVUPS    Z0, 1024(DX)
+	VMOVUPS    Z0, 1088(DX)
+	VMOVUPS    Z0, 1152(DX)
+	VMOVUPS    Z0, 1216(DX)
+	ADDQ       $0x00000500, DX
+
+done:
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func padPairAVX512(args *byte)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, SSE
+TEXT ·padPairAVX512(SB), NOSPLIT, $40-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	VPXORD  Z0, Z0, Z0
+	MOVQ    (AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    24(AX), BX
+	MOVQ    32(AX), SI
+	MOVQ    SI, 16(SP)
+	CMPQ    16(SP), $0x00
+	JE      whole
+
+block:
+	MOVQ    CX, SI
+	MOVQ    CX, DI
+	ADDQ    16(AX), DI
+	VMOVUPS Z0, (DX)
+	VMOVUPS Z0, 64(DX)
+	VMOVUPS Z0, 128(DX)
+	VMOVUPS Z0, 192(DX)
+	VMOVUPS Z0, 256(DX)
+	VMOVUPS Z0, 320(DX)
+	VMOVUPS Z0, 384(DX)
+	VMOVUPS Z0, 448(DX)
+	VMOVUPS Z0, 512(DX)
+	VMOVUPS Z0, 576(DX)
+	VMOVUPS Z0, 640(DX)
+	VMOVUPS Z0, 704(DX)
+	VMOVUPS Z0, 768(DX)
+	VMOVUPS Z0, 832(DX)
+	VMOVUPS Z0, 896(DX)
+	VMOVUPS Z0, 960(DX)
+	VMOVUPS Z0, 1024(DX)
+	VMOVUPS Z0, 1088(DX)
+	VMOVUPS Z0, 1152(DX)
+	VMOVUPS Z0, 1216(DX)
+	ADDQ    $0x00000500, DX
+	MOVQ    $0x00000008, 24(SP)
+
+wholerank:
+	VMOVUPS Z0, (DX)
+	VMOVUPS Z0, 64(DX)
+	ADDQ    $0x00000080, DX
+	MOVQ    $0x00000008, R8
+
+wholesquare:
+	VMOVUPS   (SI), Z1
+	VMOVUPS   64(SI), Z2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x6f; BYTE $0x48; BYTE $0x72; BYTE $0xc9; // VCVTNE2PS2BF16 Z1, Z2, Z1
+	VMOVUPS   Z1, (DX)
+	ADDQ      BX, SI
+	VMOVUPS   (DI), Z1
+	VMOVUPS   64(DI), Z2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x6f; BYTE $0x48; BYTE $0x72; BYTE $0xc9; // VCVTNE2PS2BF16 Z1, Z2, Z1
+	VMOVUPS   Z1, 64(DX)
+	ADDQ      BX, DI
+	ADDQ      $0x00000080, DX
+	DECQ      R8
+	JNZ       wholesquare
+	VMOVUPS   Z0, (DX)
+	VMOVUPS   Z0, 64(DX)
+	ADDQ      $0x00000080, DX
+	DECQ      24(SP)
+	JNZ       wholerank
+	VMOVUPS   Z0, (DX)
+	VMOVUPS   Z0, 64(DX)
+	VMOVUPS   Z0, 128(DX)
+	VMOVUPS   Z0, 192(DX)
+	VMOVUPS   Z0, 256(DX)
+	VMOVUPS   Z0, 320(DX)
+	VMOVUPS   Z0, 384(DX)
+	VMOVUPS   Z0, 448(DX)
+	VMOVUPS   Z0, 512(DX)
+	VMOVUPS   Z0, 576(DX)
+	VMOVUPS   Z0, 640(DX)
+	VMOVUPS   Z0, 704(DX)
+	VMOVUPS   Z0, 768(DX)
+	VMOVUPS   Z0, 832(DX)
+	VMOVUPS   Z0, 896(DX)
+	VMOVUPS   Z0, 960(DX)
+	VMOVUPS   Z0, 1024(DX)
+	VMOVUPS   Z0, 1088(DX)
+	VMOVUPS   Z0, 1152(DX)
+	VMOVUPS   Z0, 1216(DX)
+	ADDQ      $0x00000500, DX
+	ADDQ      $0x00000080, CX
+	DECQ      16(SP)
+	JNZ       block
+
+whole:
+	CMPQ    40(AX), $0x00
+	JE      done
+	MOVQ    CX, SI
+	ADDQ    16(AX), CX
+	VMOVUPS Z0, (DX)
+	VMOVUPS Z0, 64(DX)
+	VMOVUPS Z0, 128(DX)
+	VMOVUPS Z0, 192(DX)
+	VMOVUPS Z0, 256(DX)
+	VMOVUPS Z0, 320(DX)
+	VMOVUPS Z0, 384(DX)
+	VMOVUPS Z0, 448(DX)
+	VMOVUPS Z0, 512(DX)
+	VMOVUPS Z0, 576(DX)
+	VMOVUPS Z0, 640(DX)
+	VMOVUPS Z0, 704(DX)
+	VMOVUPS Z0, 768(DX)
+	VMOVUPS Z0, 832(DX)
+	VMOVUPS Z0, 896(DX)
+	VMOVUPS Z0, 960(DX)
+	VMOVUPS Z0, 1024(DX)
+	VMOVUPS Z0, 1088(DX)
+	VMOVUPS Z0, 1152(DX)
+	VMOVUPS Z0, 1216(DX)
+	ADDQ    $0x00000500, DX
+	MOVQ    $0x00000008, 32(SP)
+
+halfrank:
+	VMOVUPS Z0, (DX)
+	VMOVUPS Z0, 64(DX)
+	ADDQ    $0x00000080, DX
+	MOVQ    $0x00000008, AX
+
+halfsquare:
+	VMOVUPS    (SI), Z1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd9; // VCVTNEPS2BF16 Z1, Y3
+	VMOVUPS    Z3, (DX)
+	ADDQ       BX, SI
+	VMOVUPS    (CX), Z1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd9; // VCVTNEPS2BF16 Z1, Y3
+	VMOVUPS    Z3, 64(DX)
+	ADDQ       BX, CX
+	ADDQ       $0x00000080, DX
+	DECQ       AX
+	JNZ        halfsquare
+	VMOVUPS    Z0, (DX)
+	VMOVUPS    Z0, 64(DX)
+	ADDQ       $0x00000080, DX
+	DECQ       32(SP)
+	JNZ        halfrank
+	VMOVUPS    Z0, (DX)
+	VMOVUPS    Z0, 64(DX)
+	VMOVUPS    Z0, 128(DX)
+	VMOVUPS    Z0, 192(DX)
+	VMOVUPS    Z0, 256(DX)
+	VMOVUPS    Z0, 320(DX)
+	VMOVUPS    Z0, 384(DX)
+	VMOVUPS    Z0, 448(DX)
+	VMOVUPS    Z0, 512(DX)
+	VMOVUPS    Z0, 576(DX)
+	VMOVUPS    Z0, 640(DX)
+	VMOVUPS    Z0, 704(DX)
+	VMOVUPS    Z0, 768(DX)
+	VMOVUPS    Z0, 832(DX)
+	VMOVUPS    Z0, 896(DX)
+	VMOVUPS    Z0, 960(DX)
+	VMOVUPS    Z0, 1024(DX)
+	VMOVUPS    Z0, 1088(DX)
+	VMOVUPS    Z0, 1152(DX)
+	VMOVUPS    Z0, 1216(DX)
+	ADDQ       $0x00000500, DX
+
+done:
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func rowWordsAVX512(args *byte)
+// Requires: AVX, AVX512BW, AVX512F, SSE
+TEXT ·rowWordsAVX512(SB), NOSPLIT, $32-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    72(AX), BX
+	MOVQ    BX, 16(SP)
+	MOVQ    16(AX), BX
+	MOVQ    24(AX), SI
+	VMOVUPS winogradPairOrder<>+0(SB), Z0
+
+square:
+	MOVQ 64(AX), DI
+	MOVQ DI, 24(SP)
+	MOVQ CX, DI
+	MOVQ DX, R8
+
+panel:
+	MOVQ 56(AX), R11
+	MOVQ DI, R9
+	MOVQ R8, R10
+
+pair:
+	VMOVUPS   (R9), Z1
+	VMOVUPS   (R9)(SI*1), Z2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x6f; BYTE $0x48; BYTE $0x72; BYTE $0xc9; // VCVTNE2PS2BF16 Z1, Z2, Z1
+	VPERMW    Z1, Z0, Z1
+	VMOVUPS   Z1, (R10)
+	ADDQ      BX, R9
+	ADDQ      $0x00000040, R10
+	DECQ      R11
+	JNZ       pair
+	ADDQ      $0x00000040, DI
+	ADDQ      48(AX), R8
+	DECQ      24(SP)
+	JNZ       panel
+	ADDQ      32(AX), CX
+	ADDQ      40(AX), DX
+	DECQ      16(SP)
+	JNZ       square
+	LDMXCSR   (SP)
+	VZEROUPPER
+	RET
+
+// func tapGradAMX(args *byte)
+// Requires: AVX, AVX512F
+TEXT ·tapGradAMX(SB), NOSPLIT, $8-8
+	MOVQ   args+0(FP), AX
+	MOVQ   72(AX), R10
+	MOVQ   R10, (SP)
+	MOVQ   24(AX), R10
+	BYTE   $0xc4; BYTE $0xc2; BYTE $0x78; BYTE $0x49; BYTE $0x02; // LDTILECFG (R10)
+	MOVQ   $0x00000040, R9
+	MOVQ   40(AX), R8
+	MOVQ   16(AX), R13
+	MOVQ   (AX), R15
+	MOVQ   32(AX), DX
+	VPXORD Z0, Z0, Z0
+
+panel:
+	VMOVUPS Z0, (DX)
+	VMOVUPS Z0, 64(DX)
+	VMOVUPS Z0, 128(DX)
+	VMOVUPS Z0, 192(DX)
+	VMOVUPS Z0, 256(DX)
+	VMOVUPS Z0, 320(DX)
+	VMOVUPS Z0, 384(DX)
+	VMOVUPS Z0, 448(DX)
+	VMOVUPS Z0, 512(DX)
+	VMOVUPS Z0, 576(DX)
+	VMOVUPS Z0, 640(DX)
+	VMOVUPS Z0, 704(DX)
+	VMOVUPS Z0, 768(DX)
+	VMOVUPS Z0, 832(DX)
+	VMOVUPS Z0, 896(DX)
+	VMOVUPS Z0, 960(DX)
+	VMOVUPS Z0, 1024(DX)
+	VMOVUPS Z0, 1088(DX)
+	VMOVUPS Z0, 1152(DX)
+	VMOVUPS Z0, 1216(DX)
+	VMOVUPS Z0, 1280(DX)
+	VMOVUPS Z0, 1344(DX)
+	VMOVUPS Z0, 1408(DX)
+	VMOVUPS Z0, 1472(DX)
+	VMOVUPS Z0, 1536(DX)
+	VMOVUPS Z0, 1600(DX)
+	VMOVUPS Z0, 1664(DX)
+	VMOVUPS Z0, 1728(DX)
+	VMOVUPS Z0, 1792(DX)
+	VMOVUPS Z0, 1856(DX)
+	VMOVUPS Z0, 1920(DX)
+	VMOVUPS Z0, 1984(DX)
+	VMOVUPS Z0, 2048(DX)
+	VMOVUPS Z0, 2112(DX)
+	VMOVUPS Z0, 2176(DX)
+	VMOVUPS Z0, 2240(DX)
+	VMOVUPS Z0, 2304(DX)
+	VMOVUPS Z0, 2368(DX)
+	VMOVUPS Z0, 2432(DX)
+	VMOVUPS Z0, 2496(DX)
+	VMOVUPS Z0, 2560(DX)
+	VMOVUPS Z0, 2624(DX)
+	VMOVUPS Z0, 2688(DX)
+	VMOVUPS Z0, 2752(DX)
+	VMOVUPS Z0, 2816(DX)
+	VMOVUPS Z0, 2880(DX)
+	VMOVUPS Z0, 2944(DX)
+	VMOVUPS Z0, 3008(DX)
+	VMOVUPS Z0, 3072(DX)
+	VMOVUPS Z0, 3136(DX)
+	VMOVUPS Z0, 3200(DX)
+	VMOVUPS Z0, 3264(DX)
+	VMOVUPS Z0, 3328(DX)
+	VMOVUPS Z0, 3392(DX)
+	VMOVUPS Z0, 3456(DX)
+	VMOVUPS Z0, 3520(DX)
+	VMOVUPS Z0, 3584(DX)
+	VMOVUPS Z0, 3648(DX)
+	VMOVUPS Z0, 3712(DX)
+	VMOVUPS Z0, 3776(DX)
+	VMOVUPS Z0, 3840(DX)
+	VMOVUPS Z0, 3904(DX)
+	VMOVUPS Z0, 3968(DX)
+	VMOVUPS Z0, 4032(DX)
+	VMOVUPS Z0, 4096(DX)
+	VMOVUPS Z0, 4160(DX)
+	VMOVUPS Z0, 4224(DX)
+	VMOVUPS Z0, 4288(DX)
+	VMOVUPS Z0, 4352(DX)
+	VMOVUPS Z0, 4416(DX)
+	VMOVUPS Z0, 4480(DX)
+	VMOVUPS Z0, 4544(DX)
+	VMOVUPS Z0, 4608(DX)
+	VMOVUPS Z0, 4672(DX)
+	VMOVUPS Z0, 4736(DX)
+	VMOVUPS Z0, 4800(DX)
+	VMOVUPS Z0, 4864(DX)
+	VMOVUPS Z0, 4928(DX)
+	VMOVUPS Z0, 4992(DX)
+	VMOVUPS Z0, 5056(DX)
+	VMOVUPS Z0, 5120(DX)
+	VMOVUPS Z0, 5184(DX)
+	VMOVUPS Z0, 5248(DX)
+	VMOVUPS Z0, 5312(DX)
+	VMOVUPS Z0, 5376(DX)
+	VMOVUPS Z0, 5440(DX)
+	VMOVUPS Z0, 5504(DX)
+	VMOVUPS Z0, 5568(DX)
+	VMOVUPS Z0, 5632(DX)
+	VMOVUPS Z0, 5696(DX)
+	VMOVUPS Z0, 5760(DX)
+	VMOVUPS Z0, 5824(DX)
+	VMOVUPS Z0, 5888(DX)
+	VMOVUPS Z0, 5952(DX)
+	VMOVUPS Z0, 6016(DX)
+	VMOVUPS Z0, 6080(DX)
+	VMOVUPS Z0, 6144(DX)
+	VMOVUPS Z0, 6208(DX)
+	VMOVUPS Z0, 6272(DX)
+	VMOVUPS Z0, 6336(DX)
+	VMOVUPS Z0, 6400(DX)
+	VMOVUPS Z0, 6464(DX)
+	VMOVUPS Z0, 6528(DX)
+	VMOVUPS Z0, 6592(DX)
+	VMOVUPS Z0, 6656(DX)
+	VMOVUPS Z0, 6720(DX)
+	VMOVUPS Z0, 6784(DX)
+	VMOVUPS Z0, 6848(DX)
+	VMOVUPS Z0, 6912(DX)
+	VMOVUPS Z0, 6976(DX)
+	VMOVUPS Z0, 7040(DX)
+	VMOVUPS Z0, 7104(DX)
+	VMOVUPS Z0, 7168(DX)
+	VMOVUPS Z0, 7232(DX)
+	VMOVUPS Z0, 7296(DX)
+	VMOVUPS Z0, 7360(DX)
+	VMOVUPS Z0, 7424(DX)
+	VMOVUPS Z0, 7488(DX)
+	VMOVUPS Z0, 7552(DX)
+	VMOVUPS Z0, 7616(DX)
+	VMOVUPS Z0, 7680(DX)
+	VMOVUPS Z0, 7744(DX)
+	VMOVUPS Z0, 7808(DX)
+	VMOVUPS Z0, 7872(DX)
+	VMOVUPS Z0, 7936(DX)
+	VMOVUPS Z0, 8000(DX)
+	VMOVUPS Z0, 8064(DX)
+	VMOVUPS Z0, 8128(DX)
+	VMOVUPS Z0, 8192(DX)
+	VMOVUPS Z0, 8256(DX)
+	VMOVUPS Z0, 8320(DX)
+	VMOVUPS Z0, 8384(DX)
+	VMOVUPS Z0, 8448(DX)
+	VMOVUPS Z0, 8512(DX)
+	VMOVUPS Z0, 8576(DX)
+	VMOVUPS Z0, 8640(DX)
+	VMOVUPS Z0, 8704(DX)
+	VMOVUPS Z0, 8768(DX)
+	VMOVUPS Z0, 8832(DX)
+	VMOVUPS Z0, 8896(DX)
+	VMOVUPS Z0, 8960(DX)
+	VMOVUPS Z0, 9024(DX)
+	VMOVUPS Z0, 9088(DX)
+	VMOVUPS Z0, 9152(DX)
+	MOVQ    8(AX), R11
+	MOVQ    R13, R12
+	MOVQ    64(AX), BX
+
+step:
+	MOVQ R11, SI
+	MOVQ R12, DI
+	MOVQ $0x00000008, CX
+
+rank:
+	CMPQ CX, $0x08
+	JE   skip0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x04; BYTE $0x0a; // TILELOADD (DX)(R9*1), TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x8c; BYTE $0x0a; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DX)(R9*1), TMM1
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x94; BYTE $0x0a; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DX)(R9*1), TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x9c; BYTE $0x0f; BYTE $0x00; BYTE $0xe0; BYTE $0xff; BYTE $0xff; // TILELOADD -8192(DI)(R9*1), TMM3
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x34; BYTE $0x0e; // TILELOADD (SI)(R9*1), TMM6
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xce; // TDPBF16PS TMM3, TMM6, TMM1
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x0f; BYTE $0x00; BYTE $0xe4; BYTE $0xff; BYTE $0xff; // TILELOADD -7168(DI)(R9*1), TMM4
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xd6; // TDPBF16PS TMM4, TMM6, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0e; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(SI)(R9*1), TMM7
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xcf; // TDPBF16PS TMM4, TMM7, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xc7; // TDPBF16PS TMM3, TMM7, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xac; BYTE $0x0f; BYTE $0x00; BYTE $0xe8; BYTE $0xff; BYTE $0xff; // TILELOADD -6144(DI)(R9*1), TMM5
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd7; // TDPBF16PS TMM5, TMM7, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0e; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(SI)(R9*1), TMM6
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xce; // TDPBF16PS TMM5, TMM6, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xc6; // TDPBF16PS TMM4, TMM6, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x9c; BYTE $0x0f; BYTE $0x00; BYTE $0xec; BYTE $0xff; BYTE $0xff; // TILELOADD -5120(DI)(R9*1), TMM3
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xd6; // TDPBF16PS TMM3, TMM6, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0e; BYTE $0x00; BYTE $0x0c; BYTE $0x00; BYTE $0x00; // TILELOADD 3072(SI)(R9*1), TMM7
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xcf; // TDPBF16PS TMM3, TMM7, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xc7; // TDPBF16PS TMM5, TMM7, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x0f; BYTE $0x00; BYTE $0xf0; BYTE $0xff; BYTE $0xff; // TILELOADD -4096(DI)(R9*1), TMM4
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xd7; // TDPBF16PS TMM4, TMM7, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0e; BYTE $0x00; BYTE $0x10; BYTE $0x00; BYTE $0x00; // TILELOADD 4096(SI)(R9*1), TMM6
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xce; // TDPBF16PS TMM4, TMM6, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xc6; // TDPBF16PS TMM3, TMM6, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xac; BYTE $0x0f; BYTE $0x00; BYTE $0xf4; BYTE $0xff; BYTE $0xff; // TILELOADD -3072(DI)(R9*1), TMM5
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd6; // TDPBF16PS TMM5, TMM6, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0e; BYTE $0x00; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5120(SI)(R9*1), TMM7
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcf; // TDPBF16PS TMM5, TMM7, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xc7; // TDPBF16PS TMM4, TMM7, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x9c; BYTE $0x0f; BYTE $0x00; BYTE $0xf8; BYTE $0xff; BYTE $0xff; // TILELOADD -2048(DI)(R9*1), TMM3
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xd7; // TDPBF16PS TMM3, TMM7, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0e; BYTE $0x00; BYTE $0x18; BYTE $0x00; BYTE $0x00; // TILELOADD 6144(SI)(R9*1), TMM6
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xce; // TDPBF16PS TMM3, TMM6, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xc6; // TDPBF16PS TMM5, TMM6, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x0f; BYTE $0x00; BYTE $0xfc; BYTE $0xff; BYTE $0xff; // TILELOADD -1024(DI)(R9*1), TMM4
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xd6; // TDPBF16PS TMM4, TMM6, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0e; BYTE $0x00; BYTE $0x1c; BYTE $0x00; BYTE $0x00; // TILELOADD 7168(SI)(R9*1), TMM7
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xcf; // TDPBF16PS TMM4, TMM7, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xc7; // TDPBF16PS TMM3, TMM7, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x0a; // TILESTORED TMM0, (DX)(R9*1)
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7a; BYTE $0x4b; BYTE $0x8c; BYTE $0x0a; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILESTORED TMM1, 1024(DX)(R9*1)
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7a; BYTE $0x4b; BYTE $0x94; BYTE $0x0a; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILESTORED TMM2, 2048(DX)(R9*1)
+
+skip0:
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x84; BYTE $0x0a; BYTE $0x00; BYTE $0x0c; BYTE $0x00; BYTE $0x00; // TILELOADD 3072(DX)(R9*1), TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x8c; BYTE $0x0a; BYTE $0x00; BYTE $0x10; BYTE $0x00; BYTE $0x00; // TILELOADD 4096(DX)(R9*1), TMM1
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x94; BYTE $0x0a; BYTE $0x00; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5120(DX)(R9*1), TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x1c; BYTE $0x0f; // TILELOADD (DI)(R9*1), TMM3
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x34; BYTE $0x0e; // TILELOADD (SI)(R9*1), TMM6
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xce; // TDPBF16PS TMM3, TMM6, TMM1
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x0f; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DI)(R9*1), TMM4
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xd6; // TDPBF16PS TMM4, TMM6, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0e; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(SI)(R9*1), TMM7
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xcf; // TDPBF16PS TMM4, TMM7, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xc7; // TDPBF16PS TMM3, TMM7, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xac; BYTE $0x0f; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DI)(R9*1), TMM5
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd7; // TDPBF16PS TMM5, TMM7, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0e; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(SI)(R9*1), TMM6
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xce; // TDPBF16PS TMM5, TMM6, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xc6; // TDPBF16PS TMM4, TMM6, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x9c; BYTE $0x0f; BYTE $0x00; BYTE $0x0c; BYTE $0x00; BYTE $0x00; // TILELOADD 3072(DI)(R9*1), TMM3
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xd6; // TDPBF16PS TMM3, TMM6, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0e; BYTE $0x00; BYTE $0x0c; BYTE $0x00; BYTE $0x00; // TILELOADD 3072(SI)(R9*1), TMM7
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xcf; // TDPBF16PS TMM3, TMM7, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xc7; // TDPBF16PS TMM5, TMM7, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x0f; BYTE $0x00; BYTE $0x10; BYTE $0x00; BYTE $0x00; // TILELOADD 4096(DI)(R9*1), TMM4
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xd7; // TDPBF16PS TMM4, TMM7, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0e; BYTE $0x00; BYTE $0x10; BYTE $0x00; BYTE $0x00; // TILELOADD 4096(SI)(R9*1), TMM6
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xce; // TDPBF16PS TMM4, TMM6, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xc6; // TDPBF16PS TMM3, TMM6, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xac; BYTE $0x0f; BYTE $0x00; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5120(DI)(R9*1), TMM5
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd6; // TDPBF16PS TMM5, TMM6, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0e; BYTE $0x00; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5120(SI)(R9*1), TMM7
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcf; // TDPBF16PS TMM5, TMM7, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xc7; // TDPBF16PS TMM4, TMM7, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x9c; BYTE $0x0f; BYTE $0x00; BYTE $0x18; BYTE $0x00; BYTE $0x00; // TILELOADD 6144(DI)(R9*1), TMM3
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xd7; // TDPBF16PS TMM3, TMM7, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0e; BYTE $0x00; BYTE $0x18; BYTE $0x00; BYTE $0x00; // TILELOADD 6144(SI)(R9*1), TMM6
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xce; // TDPBF16PS TMM3, TMM6, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xc6; // TDPBF16PS TMM5, TMM6, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x0f; BYTE $0x00; BYTE $0x1c; BYTE $0x00; BYTE $0x00; // TILELOADD 7168(DI)(R9*1), TMM4
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xd6; // TDPBF16PS TMM4, TMM6, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0e; BYTE $0x00; BYTE $0x1c; BYTE $0x00; BYTE $0x00; // TILELOADD 7168(SI)(R9*1), TMM7
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xcf; // TDPBF16PS TMM4, TMM7, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xc7; // TDPBF16PS TMM3, TMM7, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7a; BYTE $0x4b; BYTE $0x84; BYTE $0x0a; BYTE $0x00; BYTE $0x0c; BYTE $0x00; BYTE $0x00; // TILESTORED TMM0, 3072(DX)(R9*1)
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7a; BYTE $0x4b; BYTE $0x8c; BYTE $0x0a; BYTE $0x00; BYTE $0x10; BYTE $0x00; BYTE $0x00; // TILESTORED TMM1, 4096(DX)(R9*1)
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7a; BYTE $0x4b; BYTE $0x94; BYTE $0x0a; BYTE $0x00; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILESTORED TMM2, 5120(DX)(R9*1)
+	CMPQ CX, $0x01
+	JE   skip2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x84; BYTE $0x0a; BYTE $0x00; BYTE $0x18; BYTE $0x00; BYTE $0x00; // TILELOADD 6144(DX)(R9*1), TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x8c; BYTE $0x0a; BYTE $0x00; BYTE $0x1c; BYTE $0x00; BYTE $0x00; // TILELOADD 7168(DX)(R9*1), TMM1
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x94; BYTE $0x0a; BYTE $0x00; BYTE $0x20; BYTE $0x00; BYTE $0x00; // TILELOADD 8192(DX)(R9*1), TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x9c; BYTE $0x0f; BYTE $0x00; BYTE $0x20; BYTE $0x00; BYTE $0x00; // TILELOADD 8192(DI)(R9*1), TMM3
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x34; BYTE $0x0e; // TILELOADD (SI)(R9*1), TMM6
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xce; // TDPBF16PS TMM3, TMM6, TMM1
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x0f; BYTE $0x00; BYTE $0x24; BYTE $0x00; BYTE $0x00; // TILELOADD 9216(DI)(R9*1), TMM4
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xd6; // TDPBF16PS TMM4, TMM6, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0e; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(SI)(R9*1), TMM7
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xcf; // TDPBF16PS TMM4, TMM7, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xc7; // TDPBF16PS TMM3, TMM7, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xac; BYTE $0x0f; BYTE $0x00; BYTE $0x28; BYTE $0x00; BYTE $0x00; // TILELOADD 10240(DI)(R9*1), TMM5
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd7; // TDPBF16PS TMM5, TMM7, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0e; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(SI)(R9*1), TMM6
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xce; // TDPBF16PS TMM5, TMM6, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xc6; // TDPBF16PS TMM4, TMM6, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x9c; BYTE $0x0f; BYTE $0x00; BYTE $0x2c; BYTE $0x00; BYTE $0x00; // TILELOADD 11264(DI)(R9*1), TMM3
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xd6; // TDPBF16PS TMM3, TMM6, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0e; BYTE $0x00; BYTE $0x0c; BYTE $0x00; BYTE $0x00; // TILELOADD 3072(SI)(R9*1), TMM7
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xcf; // TDPBF16PS TMM3, TMM7, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xc7; // TDPBF16PS TMM5, TMM7, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x0f; BYTE $0x00; BYTE $0x30; BYTE $0x00; BYTE $0x00; // TILELOADD 12288(DI)(R9*1), TMM4
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xd7; // TDPBF16PS TMM4, TMM7, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0e; BYTE $0x00; BYTE $0x10; BYTE $0x00; BYTE $0x00; // TILELOADD 4096(SI)(R9*1), TMM6
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xce; // TDPBF16PS TMM4, TMM6, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xc6; // TDPBF16PS TMM3, TMM6, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xac; BYTE $0x0f; BYTE $0x00; BYTE $0x34; BYTE $0x00; BYTE $0x00; // TILELOADD 13312(DI)(R9*1), TMM5
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xd6; // TDPBF16PS TMM5, TMM6, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0e; BYTE $0x00; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5120(SI)(R9*1), TMM7
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xcf; // TDPBF16PS TMM5, TMM7, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xc7; // TDPBF16PS TMM4, TMM7, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x9c; BYTE $0x0f; BYTE $0x00; BYTE $0x38; BYTE $0x00; BYTE $0x00; // TILELOADD 14336(DI)(R9*1), TMM3
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xd7; // TDPBF16PS TMM3, TMM7, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xb4; BYTE $0x0e; BYTE $0x00; BYTE $0x18; BYTE $0x00; BYTE $0x00; // TILELOADD 6144(SI)(R9*1), TMM6
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xce; // TDPBF16PS TMM3, TMM6, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x52; BYTE $0x5c; BYTE $0xc6; // TDPBF16PS TMM5, TMM6, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x0f; BYTE $0x00; BYTE $0x3c; BYTE $0x00; BYTE $0x00; // TILELOADD 15360(DI)(R9*1), TMM4
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xd6; // TDPBF16PS TMM4, TMM6, TMM2
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xbc; BYTE $0x0e; BYTE $0x00; BYTE $0x1c; BYTE $0x00; BYTE $0x00; // TILELOADD 7168(SI)(R9*1), TMM7
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x5a; BYTE $0x5c; BYTE $0xcf; // TDPBF16PS TMM4, TMM7, TMM1
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x62; BYTE $0x5c; BYTE $0xc7; // TDPBF16PS TMM3, TMM7, TMM0
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7a; BYTE $0x4b; BYTE $0x84; BYTE $0x0a; BYTE $0x00; BYTE $0x18; BYTE $0x00; BYTE $0x00; // TILESTORED TMM0, 6144(DX)(R9*1)
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7a; BYTE $0x4b; BYTE $0x8c; BYTE $0x0a; BYTE $0x00; BYTE $0x1c; BYTE $0x00; BYTE $0x00; // TILESTORED TMM1, 7168(DX)(R9*1)
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7a; BYTE $0x4b; BYTE $0x94; BYTE $0x0a; BYTE $0x00; BYTE $0x20; BYTE $0x00; BYTE $0x00; // TILESTORED TMM2, 8192(DX)(R9*1)
+
+skip2:
+	ADDQ $0x00002000, SI
+	ADDQ $0x00002000, DI
+	DECQ CX
+	JNZ  rank
+	ADDQ $0x00010000, R11
+	ADDQ 56(AX), R12
+	DECQ BX
+	JNZ  step
+	MOVQ R15, R10
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x04; BYTE $0x0a; // TILELOADD (DX)(R9*1), TMM0
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x02; // TILESTORED TMM0, (R10)(R8*1)
+	ADDQ 48(AX), R10
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x8c; BYTE $0x0a; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00; // TILELOADD 1024(DX)(R9*1), TMM1
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x0c; BYTE $0x02; // TILESTORED TMM1, (R10)(R8*1)
+	ADDQ 48(AX), R10
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x94; BYTE $0x0a; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00; // TILELOADD 2048(DX)(R9*1), TMM2
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x14; BYTE $0x02; // TILESTORED TMM2, (R10)(R8*1)
+	ADDQ 48(AX), R10
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x9c; BYTE $0x0a; BYTE $0x00; BYTE $0x0c; BYTE $0x00; BYTE $0x00; // TILELOADD 3072(DX)(R9*1), TMM3
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x1c; BYTE $0x02; // TILESTORED TMM3, (R10)(R8*1)
+	ADDQ 48(AX), R10
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x84; BYTE $0x0a; BYTE $0x00; BYTE $0x10; BYTE $0x00; BYTE $0x00; // TILELOADD 4096(DX)(R9*1), TMM0
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x02; // TILESTORED TMM0, (R10)(R8*1)
+	ADDQ 48(AX), R10
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x8c; BYTE $0x0a; BYTE $0x00; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5120(DX)(R9*1), TMM1
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x0c; BYTE $0x02; // TILESTORED TMM1, (R10)(R8*1)
+	ADDQ 48(AX), R10
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x94; BYTE $0x0a; BYTE $0x00; BYTE $0x18; BYTE $0x00; BYTE $0x00; // TILELOADD 6144(DX)(R9*1), TMM2
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x14; BYTE $0x02; // TILESTORED TMM2, (R10)(R8*1)
+	ADDQ 48(AX), R10
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x9c; BYTE $0x0a; BYTE $0x00; BYTE $0x1c; BYTE $0x00; BYTE $0x00; // TILELOADD 7168(DX)(R9*1), TMM3
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x1c; BYTE $0x02; // TILESTORED TMM3, (R10)(R8*1)
+	ADDQ 48(AX), R10
+	BYTE $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0x84; BYTE $0x0a; BYTE $0x00; BYTE $0x20; BYTE $0x00; BYTE $0x00; // TILELOADD 8192(DX)(R9*1), TMM0
+	BYTE $0xc4; BYTE $0x82; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x02; // TILESTORED TMM0, (R10)(R8*1)
+	ADDQ 48(AX), R10
+	ADDQ $0x00010000, R13
+	ADDQ $0x00000040, R15
+	DECQ (SP)
+	JNZ  panel
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0; // TILERELEASE
+	VZEROUPPER
+	RET
+
 // func flatHalfAVX512(args *byte)
 // Requires: AVX, AVX512DQ, AVX512F, SSE
 TEXT ·flatHalfAVX512(SB), NOSPLIT, $16-8

@@ -10,7 +10,10 @@ func roundUp(n, m int) int { return (n + m - 1) / m * m }
 
 // PackedConv3Len returns the length of a packed 3x3 convolution ci -> co.
 func PackedConv3Len(ci, co int, p Precision) int {
-	if winograd(ci, co) {
+	switch {
+	case direct(ci, co, p):
+		return directPackedLen(ci, co)
+	case winograd(ci, co):
 		return winogradPackedLen(ci, co, p.here())
 	}
 	return 9 * ci * roundUp(co, panel)
@@ -35,6 +38,10 @@ func PackConv3Transposed(dst, w []float32, ci, co int, p Precision) {
 // order.
 func packConv3(dst, w []float32, outStride, inStride int, turned bool, ci, co int, p Precision) {
 	dst = dst[:PackedConv3Len(ci, co, p)]
+	if direct(ci, co, p) {
+		directPack(dst, w, outStride, inStride, turned, ci, co)
+		return
+	}
 	if winograd(ci, co) {
 		winogradPack(dst, w, outStride, inStride, turned, ci, co, p.here())
 		return

@@ -104,5 +104,7 @@ var amx assembly
 
 func init() {
 	amx = avx512
-	amx.pointTiles, amx.gradTiles, amx.peakTiles = pointAMX, (*winogradGrad).gradTiles, peakTiles
+	amx.pointTiles, amx.peakTiles = pointAMX, peakTiles
+	amx.conv3 = [2][2]asm{{conv3OneAMX, conv3PairAMX}, {conv3OneHalfAMX, conv3PairHalfAMX}}
+	amx.pad, amx.rowWords, amx.tapGrad = [2]asm{padOneAVX512, padPairAVX512}, rowWordsAVX512, tapGradAMX
 }

@@ -2,7 +2,7 @@ package kernel
 
 func winogradGradScratchLen(ci, co int, p Precision) int {
 	tiles := words(gradBoards*boardTiles, p)
-	return tempFloats + points*(tiles*(ci+co)+2*planePad) + points*(co*ci+planePad) + 9*co*ci + co*turnedRow
+	return tempFloats + points*(tiles*(ci+co)+2*planePad) + points*(co*ci+planePad) + 9*co*ci
 }
 
 // winogradGrad is the scratch of a weight gradient: the points of up to
@@ -12,13 +12,8 @@ type winogradGrad struct {
 	ci, co                 int
 	precision              Precision
 	temp, v, d, sums, grad []float32
-	turned                 []float32 // a plane of d as [co][turnedRow], for products in tiles
-	vPlane, dPlane         int       // floats of a plane of v and d
+	vPlane, dPlane         int // floats of a plane of v and d
 }
-
-// turnedRow is the room for the words of a sum; not a power of two, so that 16 rows
-// fall on different lines of a cache.
-const turnedRow = gradBoards*boardTiles/2 + panel
 
 func newWinogradGrad(scratch []float32, ci, co int, p Precision) winogradGrad {
 	rows := words(gradBoards*boardTiles, p)
@@ -29,7 +24,7 @@ func newWinogradGrad(scratch []float32, ci, co int, p Precision) winogradGrad {
 		return part
 	}
 	g.temp, g.v, g.d = cut(tempFloats), cut(points*g.vPlane), cut(points*g.dPlane)
-	g.sums, g.grad, g.turned = cut(points*(co*ci+planePad)), cut(9*co*ci), cut(co*turnedRow)
+	g.sums, g.grad = cut(points*(co*ci+planePad)), cut(9*co*ci)
 	return g
 }
 
@@ -71,10 +66,6 @@ func winogradGradSum(taps, scratch []float32, boards, ci, co int, p Precision) [
 // row [co] times v's row [ci].
 func (g *winogradGrad) products(rows int) {
 	k := vectors()
-	if inTiles(g.precision) {
-		k.gradTiles(hidden(g), rows)
-		return
-	}
 	plane := g.co*g.ci + planePad
 	for i := 0; i < g.ci; {
 		np := min(k.pointPanels, (g.ci-i)/panel)

@@ -112,6 +112,13 @@ func (v isa) where(predicate uint64, a, b reg.VecVirtual, x Op) reg.VecVirtual {
 // body and is restored before the return.
 func (v isa) kernel(name, spec, doc string, body func(f *frame)) {
 	f := begin(name+v.name, spec, doc+" args is a *"+spec+".", GP64())
+	flushDenormals(func() { body(f) })
+	VZEROUPPER()
+	RET()
+}
+
+// flushDenormals emits body with FTZ and DAZ set in MXCSR.
+func flushDenormals(body func()) {
 	saved, flushed := AllocLocal(8), AllocLocal(8)
 	STMXCSR(saved)
 	r := GP32()
@@ -119,10 +126,8 @@ func (v isa) kernel(name, spec, doc string, body func(f *frame)) {
 	ORL(U32(0x8040), r)
 	MOVL(r, flushed)
 	LDMXCSR(flushed)
-	body(f)
+	body()
 	LDMXCSR(saved)
-	VZEROUPPER()
-	RET()
 }
 
 // begin begins a function over an argument struct, whose address r takes.

@@ -45,6 +45,7 @@ func run(dir string) error {
 	genPeak(avx512, bf16, 24, "products of 16 bf16 pairs")
 	genPeakAMX()
 	genAMX()
+	genConv3Tiles()
 	genHalf()
 	genMXCSR()
 	err := errors.Join(args.WriteStructs(filepath.Join(dir, "args_gen.go")),
