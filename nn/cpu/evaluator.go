@@ -46,6 +46,7 @@ type Evaluator struct {
 	policyEmbedded, policyQK []float32 // [group][64][...]: attention policy head
 	policyStack              *stackBuffers
 
+	pairs     *pairBuffers      // of a tower whose convolutions work on pairs
 	sparse    *sparseBuffers    // of the newest sparse net
 	attention *attentionBuffers // of the newest attention net
 }
@@ -87,6 +88,11 @@ func (e *Evaluator) allocate() {
 	p := e.net.precision
 	group := kernel.Conv3Group(p)
 	e.group = min(e.chunk, maxGroup, max(group, groupBytes/(3*encoding.NumSquares*f*4)/group*group))
+	e.pairs = nil
+	if e.net.inPairs(f) {
+		e.group = min(e.chunk, pairGroup(f))
+		e.pairs = newPairBuffers(e.group, f)
+	}
 	rows := e.group * encoding.NumSquares
 	floats := func(n int) []float32 { return make([]float32, n) }
 	e.input = floats(rows * encoding.NumPlanes)
@@ -97,6 +103,9 @@ func (e *Evaluator) allocate() {
 	e.scratch = floats(max(kernel.Conv3ScratchLen(encoding.NumPlanes, f, p), kernel.Conv3ScratchLen(f, f, p),
 		kernel.PolicyConvScratchLen(f, p), e.net.matScratchLen()))
 	e.pool, e.gate, e.beta = floats(e.group*f), floats(e.group*f), floats(e.group*f)
+	for i := range e.gate {
+		e.gate[i] = 1 // blocks without squeeze-and-excitation
+	}
 	e.hidden, e.film = floats(e.group*e.net.arch.SEUnits()), floats(e.group*2*f)
 	e.policyFlat, e.policyOut = nil, nil
 	if e.net.policyFC.packed != nil {
@@ -169,8 +178,15 @@ func (e *Evaluator) runGroup(b *encoding.Batch, lo, at, n int) {
 		kernel.ExpandInput(e.input, b.Masks[first:], b.Scalars[first:], n)
 		e.conv(e.x, e.input, &c.input, n, c.act)
 	}
+	if e.pairs != nil {
+		kernel.ToPairs(e.pairs.x, e.x, n, c.input.co)
+	}
 	for i := range c.tower {
-		e.block(&c.tower[i], n)
+		if e.pairs != nil {
+			e.pairBlock(&c.tower[i], n)
+		} else {
+			e.block(&c.tower[i], n)
+		}
 	}
 	rows := n * encoding.NumSquares
 	project := func(dst []float32, m *kernelMat) {
@@ -188,8 +204,13 @@ func (e *Evaluator) runGroup(b *encoding.Batch, lo, at, n int) {
 		project(e.policyFlat, &c.policyProj)
 		return
 	}
-	e.conv(e.h, e.x, &c.policyConv1, n, c.act)
 	last, start := &c.policyConv2, b.LegalStart[first:first+n+1]
+	if p := e.pairs; p != nil && kernel.PolicyHasPairs(last.ci) {
+		p.conv(p.h, nil, nil, p.x, &c.policyConv1, n, c.act)
+		kernel.PolicyPairs(b.Prior, p.h, last.packed, last.bias, c.moves, start, b.Legal, n, last.ci)
+		return
+	}
+	e.conv(e.h, e.x, &c.policyConv1, n, c.act)
 	kernel.PolicyConv(b.Prior, e.h, last.packed, last.bias, c.moves, start, b.Legal, n, last.ci, c.precision, e.scratch)
 }
 
@@ -221,12 +242,18 @@ func (e *Evaluator) block(k *block, n int) {
 	c := &k.conv2
 	// The sums of squares are not wanted: e.gate takes them until it is set.
 	kernel.Conv3Sums(kernel.Stored{F32: e.y}, e.pool, e.gate, e.h, c.packed, c.bias, n, f, f, kernel.None, e.net.precision, e.scratch)
+	e.excite(k, n)
+	kernel.SEApply(e.x, kernel.Stored{F32: e.y}, e.gate, e.beta, e.x, n, f, act)
+}
+
+// excite sets e.gate and e.beta from e.pool, the sums over the squares.
+func (e *Evaluator) excite(k *block, n int) {
+	f := k.conv2.co
 	kernel.Scale(e.pool[:n*f], 1.0/encoding.NumSquares)
-	e.mul(e.hidden, e.pool, &k.se1, n, act)
+	e.mul(e.hidden, e.pool, &k.se1, n, e.net.act)
 	e.mul(e.film, e.hidden, &k.se2, n, kernel.None)
 	for i := range n {
 		kernel.Sigmoid(e.gate[i*f:][:f], e.film[i*2*f:][:f])
 		copy(e.beta[i*f:][:f], e.film[i*2*f+f:][:f])
 	}
-	kernel.SEApply(e.x, kernel.Stored{F32: e.y}, e.gate, e.beta, e.x, n, f, act)
 }

@@ -28,7 +28,8 @@ type convArgs struct {
 	panels       uintptr  // panels of 16 output channels, > 0
 	pairs        uintptr  // pairs of boards, or boards, > 0
 	xPair        uintptr  // stride of x between pairs
-	yBoard, yRow uintptr  // strides of y between boards and between squares
+	yPair        uintptr  // stride of y between pairs
+	yBoard, yRow uintptr  // strides of y between boards of a pair and between squares
 	yRank        uintptr  // added after each rank of y
 	yEven, yOdd  uintptr  // strides of y to the next panel, from even and from odd ones
 	sumBoard     uintptr  // stride of sum and of squares between boards
@@ -79,6 +80,18 @@ type gradArgs struct {
 	outer          uintptr  // number of inner sums, > 0
 	aOuter, bOuter uintptr  // added to a and b after an inner sum
 	blocks         uintptr  // number of row blocks, > 0
+}
+
+// joinArgs are the arguments of assembly kernels; strides are in bytes.
+type joinArgs struct {
+	z            *float32 // words of the pair, [blocks][10][10][2][16]
+	x            *float32 // rows of the first board, [64][channels]
+	gate, beta   *float32 // per channel of the first board
+	xBoard, xRow uintptr  // strides of x between boards and between squares
+	gateBoard    uintptr  // stride of gate and beta between boards
+	blocks       uintptr  // whole blocks of 32 channels
+	half         uintptr  // 1 where 16 more channels follow
+	floor        uint64   // float32 bits: results are at least this
 }
 
 // normArgs are the arguments of assembly kernels; strides are in bytes.
@@ -150,13 +163,13 @@ type pointGradArgs struct {
 
 // policyArgs are the arguments of assembly kernels; strides are in bytes.
 type policyArgs struct {
-	y           *float32 // outputs, added to
-	x           *float32 // words of the input with a border of zeros, [10][10][panels][16]
-	w           *float32 // words of the weights, [plane][panels][9][16]
-	jobs        *uint64  // an output each: where its first tap lies in x, and from bit 32 on where its weights lie in w, in bytes
-	row, square uintptr  // strides of ranks and of squares of x
-	panels      uintptr  // panels of 16 words of input channels, > 0
-	n           uintptr  // number of outputs, > 0
+	y                  *float32 // outputs, added to
+	x                  *float32 // words of the input with a border of zeros, [10][10][panels][16]
+	w                  *float32 // words of the weights, [plane][panels][9][16]
+	jobs               *uint64  // an output each: where its first tap lies in x, and from bit 32 on where its weights lie in w, in bytes
+	row, square, panel uintptr  // strides of ranks, squares and panels of x
+	panels             uintptr  // panels of 16 words of input channels, > 0
+	n                  uintptr  // number of outputs, > 0
 }
 
 // rowsArgs are the arguments of assembly kernels; strides are in bytes.

@@ -46,7 +46,7 @@ type assembly struct {
 	weightGrad   asm
 	pointTiles   func(a *pointArgs, np int) // products of bf16 in tiles
 	conv3        [2][2]asm                  // [half][pairs of boards]: direct, in tiles
-	pad          [2]asm                     // [pairs]
+	pad, join    [2]asm                     // [pairs]
 	rowWords     asm
 	tapGrad      asm
 	peak         [2]peakKernel  // [half]

@@ -16,6 +16,59 @@ const (
 // direct says whether the active tier convolves ci -> co directly in tiles.
 func direct(ci, co int, p Precision) bool { return winograd(ci, co) && inTiles(p.here()) }
 
+// HasPairs says whether convolutions of c channels to as many work on pairs in the active tier:
+// activations in bf16 as direct convolutions in tiles read and write them.
+func HasPairs(c int, p Precision) bool { return direct(c, c, p) }
+
+// PairsLen returns the length of the pairs of boards of c channels. They must be zeros at first.
+func PairsLen(boards, c int) int { return (boards + 1) / 2 * channelBlocks(c) * pairFloats }
+
+// ToPairs rounds x [boards][64][c] to pairs.
+func ToPairs(pairs, x []float32, boards, c int) {
+	padPairs(pairs[:PairsLen(boards, c)], x[:boards*64*c], boards, c)
+}
+
+// ConvPairs is Conv3 with the precision BF16 on pairs, x of ci and y of co channels, to which
+// HasPairs applies. act is None or ReLU. sum and squares are as in Conv3Sums, or nil. scratch
+// has PairsScratchLen floats of any contents.
+func ConvPairs(y, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, scratch []float32) {
+	y, x, packed = y[:PairsLen(boards, co)], x[:PairsLen(boards, ci)], packed[:directPackedLen(ci, co)]
+	if boards == 0 {
+		return
+	}
+	a := newConvArgs(packed, bias, scratch[:PairsScratchLen], ci, co, act)
+	const block = pairFloats * f32
+	a.yBoard, a.yRow, a.yRank, a.yEven, a.yOdd = pairLine, 2*pairLine, 4*pairLine, pairLine/2, block-pairLine/2
+	a.yPair = uintptr(channelBlocks(co) * block)
+	a.convolve(vectors().conv3[1], x, boards, func(first int) {
+		a.y = at(y, first/2*channelBlocks(co)*pairFloats+pairFirst)
+		if sum != nil {
+			a.sum, a.squares = at(sum, first*co), at(squares, first*co)
+		}
+	})
+}
+
+const (
+	// PairsScratchLen is the scratch length of ConvPairs.
+	PairsScratchLen = tileScratch
+	pairLine        = panel * f32          // bytes of a square of one board
+	pairFirst       = (10 + 1) * 2 * panel // floats before the first square
+)
+
+// JoinPairs ends a residual block: x [boards][64][c] and its pairs z become act(gate*z + beta
+// + x), rounded in z alone. gate and beta are [boards][c] (SEApply). act is None or ReLU.
+func JoinPairs(x, z, gate, beta []float32, boards, c int, act Act) {
+	x, z, gate, beta = x[:boards*64*c], z[:PairsLen(boards, c)], gate[:boards*c], beta[:boards*c]
+	a := joinArgs{
+		xBoard: uintptr(64 * c * f32), xRow: uintptr(c * f32), gateBoard: uintptr(c * f32),
+		blocks: uintptr(c / (2 * panel)), half: uintptr(c % (2 * panel) / panel), floor: floorBits(act),
+	}
+	for b := 0; b < boards; b += 2 {
+		a.x, a.z, a.gate, a.beta = at(x, b*64*c), at(z, b/2*channelBlocks(c)*pairFloats), at(gate, b*c), at(beta, b*c)
+		run(vectors().join[index(b+1 < boards)], &a)
+	}
+}
+
 // channelBlocks is how many blocks of 32 channels take c.
 func channelBlocks(c int) int { return (c + 2*panel - 1) / (2 * panel) }
 
@@ -56,38 +109,59 @@ func directPack(dst, w []float32, outStride, inStride int, turned bool, ci, co i
 
 // directConv is Conv3 in tiles. sum and squares [boards][co] may be nil.
 func directConv(y Stored, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, scratch []float32) {
-	v, blocks := vectors(), channelBlocks(ci)
 	tiles, words := scratch[:tileScratch], scratch[tileScratch:]
-	pad := padArgs{
-		xBoard: uintptr(64 * ci * f32), xRow: uintptr(ci * f32),
-		blocks: uintptr(ci / (2 * panel)), half: uintptr(ci % (2 * panel) / panel),
+	size := uintptr(y.size())
+	a := newConvArgs(packed, bias, tiles, ci, co, act)
+	a.yPair = 2 * 64 * uintptr(co) * size
+	a.yBoard, a.yRow, a.yEven, a.yOdd = 64*uintptr(co)*size, uintptr(co)*size, panel*size, panel*size
+	step := 2 * tilePairs(ci)
+	for b := 0; b < boards; b += step {
+		n := min(step, boards-b)
+		padPairs(words, x[b*64*ci:], n, ci)
+		a.convolve(vectors().conv3[index(y.half())], words, n, func(first int) {
+			a.y = y.at((b + first) * 64 * co)
+			if sum != nil {
+				a.sum, a.squares = at(sum, (b+first)*co), at(squares, (b+first)*co)
+			}
+		})
 	}
-	panelSize := uintptr(panel * y.size())
-	a := convArgs{
-		w: at(packed, 0), bias: optional(bias, 0), scratch: at(tiles, 0),
-		blocks: uintptr(blocks), panels: uintptr(co / panel), xPair: uintptr(blocks * pairFloats * f32),
-		yBoard: uintptr(64 * co * y.size()), yRow: uintptr(co * y.size()), yEven: panelSize, yOdd: panelSize,
+}
+
+// newConvArgs returns what convolutions of all layouts have.
+func newConvArgs(packed, bias, scratch []float32, ci, co int, act Act) convArgs {
+	return convArgs{
+		w: at(packed, 0), bias: optional(bias, 0), scratch: at(scratch, 0),
+		blocks: uintptr(channelBlocks(ci)), panels: uintptr(co / panel), xPair: uintptr(pairFloats * channelBlocks(ci) * f32),
 		sumBoard: uintptr(co * f32), floor: floorBits(act),
 	}
-	step := min(tilePairs(ci), max(1, pairCallMACs/(2*64*9*ci*co)))
-	for b := 0; b < boards; b += 2 * step {
-		n := min(2*step, boards-b)
-		for k := 0; k < n; k += 2 {
-			pad.x, pad.y = at(x, (b+k)*64*ci), at(words, k/2*blocks*pairFloats)
-			run(v.pad[index(k+1 < n)], &pad)
+}
+
+// convolve runs the convolution of boards of words by one of kernels: as many pairs as a call
+// may take, and a last board alone. place sets where the results from a board on go.
+func (a *convArgs) convolve(kernels [2]asm, words []float32, boards int, place func(first int)) {
+	most := max(1, pairCallMACs/(2*64*9*2*panel*panel*int(a.blocks*a.panels)))
+	for first := 0; first < boards; {
+		a.pairs, a.config = uintptr(min(most, (boards-first)/2)), bytesOf(&convConfigs[1])
+		of := index(a.pairs > 0)
+		if a.pairs == 0 {
+			a.pairs, a.config = 1, bytesOf(&convConfigs[0])
 		}
-		for _, part := range [2]struct{ first, boards, of int }{{0, n &^ 1, 2}, {n &^ 1, n & 1, 1}} {
-			if part.boards == 0 {
-				continue
-			}
-			first := b + part.first
-			a.config, a.pairs = bytesOf(&convConfigs[part.of-1]), uintptr(part.boards/part.of)
-			a.x, a.y = at(words, part.first/2*blocks*pairFloats), y.at(first*64*co)
-			if sum != nil {
-				a.sum, a.squares = at(sum, first*co), at(squares, first*co)
-			}
-			run(v.conv3[index(y.half())][part.of-1], &a)
-		}
+		a.x = at(words, first/2*int(a.xPair)/f32)
+		place(first)
+		run(kernels[of], a)
+		first += (of + 1) * int(a.pairs)
+	}
+}
+
+// padPairs rounds x [boards][64][c] to words of pairs.
+func padPairs(words, x []float32, boards, c int) {
+	a := padArgs{
+		xBoard: uintptr(64 * c * f32), xRow: uintptr(c * f32),
+		blocks: uintptr(c / (2 * panel)), half: uintptr(c % (2 * panel) / panel),
+	}
+	for b := 0; b < boards; b += 2 {
+		a.x, a.y = at(x, b*64*c), at(words, b/2*channelBlocks(c)*pairFloats)
+		run(vectors().pad[index(b+1 < boards)], &a)
 	}
 }
 

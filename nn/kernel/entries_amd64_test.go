@@ -150,6 +150,8 @@ var entries = []struct {
 	{"conv3PairHalfAMX", "convArgs", conv3PairHalfAMX},
 	{"padOneAVX512", "padArgs", padOneAVX512},
 	{"padPairAVX512", "padArgs", padPairAVX512},
+	{"joinOneAVX512", "joinArgs", joinOneAVX512},
+	{"joinPairAVX512", "joinArgs", joinPairAVX512},
 	{"rowWordsAVX512", "wordArgs", rowWordsAVX512},
 	{"tapGradAMX", "tapArgs", tapGradAMX},
 	{"flatHalfAVX512", "flatArgs", flatHalfAVX512},

@@ -51,7 +51,7 @@ func smallArgs(t *testing.T, kind string) *byte {
 			constants: &make([]uint64, 8)[0], values: mem(1), one: bits32(1), firstBit: 1})
 	case "policyArgs":
 		return bytesOf(&policyArgs{y: mem(0), x: mem(tiny), w: mem(1.1), jobs: &make([]uint64, 2)[0],
-			row: 640, square: 64, panels: 2, n: 2})
+			row: 640, square: 64, panel: 64, panels: 2, n: 2})
 	case "optArgs":
 		return bytesOf(&optArgs{w: mem(1), g: mem(tiny), m: mem(1), v: mem(tiny), n: 2,
 			lr: bits32(0.1), b1: bits32(0.9), b2: bits32(0.9), bc1: bits32(1), bc2: bits32(1)})
@@ -68,6 +68,9 @@ func smallArgs(t *testing.T, kind string) *byte {
 		return bytesOf(&convArgs{y: mem(0), x: &make([]float32, pairFloats)[0], w: &make([]float32, 9*panel*panel)[0], bias: mem(tiny),
 			sum: mem(0), squares: mem(0), config: bytesOf(&convConfigs[1]), scratch: mem(0), blocks: 1, panels: 1, pairs: 1,
 			yBoard: 64 * 64, yRow: 64, sumBoard: 64})
+	case "joinArgs":
+		return bytesOf(&joinArgs{x: &make([]float32, 2*64*48)[0], z: &make([]float32, 2*pairFloats)[0], gate: mem(tiny), beta: mem(tiny),
+			xBoard: 64 * 48 * 4, xRow: 48 * 4, gateBoard: 48 * 4, blocks: 1, half: 1})
 	case "padArgs":
 		return bytesOf(&padArgs{x: &make([]float32, 2*64*48)[0], y: &make([]float32, 2*pairFloats)[0], xBoard: 64 * 48 * 4, xRow: 48 * 4, blocks: 1, half: 1})
 	case "wordArgs":
@@ -133,6 +136,7 @@ func TestArgumentSizes(t *testing.T) {
 		{unsafe.Sizeof(flatArgs{}), unsafe.Offsetof(flatArgs{}.alpha)},
 		{unsafe.Sizeof(pointArgs{}), unsafe.Offsetof(pointArgs{}.aheadRow)},
 		{unsafe.Sizeof(convArgs{}), unsafe.Offsetof(convArgs{}.floor)},
+		{unsafe.Sizeof(joinArgs{}), unsafe.Offsetof(joinArgs{}.floor)},
 		{unsafe.Sizeof(padArgs{}), unsafe.Offsetof(padArgs{}.half)},
 		{unsafe.Sizeof(wordArgs{}), unsafe.Offsetof(wordArgs{}.squares)},
 		{unsafe.Sizeof(tapArgs{}), unsafe.Offsetof(tapArgs{}.panels)},

@@ -712,6 +712,16 @@ func padOneAVX512(args *byte)
 //go:noescape
 func padPairAVX512(args *byte)
 
+// joinOneAVX512 ends the residual block of 1 boards. args is a *joinArgs.
+//
+//go:noescape
+func joinOneAVX512(args *byte)
+
+// joinPairAVX512 ends the residual block of 2 boards. args is a *joinArgs.
+//
+//go:noescape
+func joinPairAVX512(args *byte)
+
 // rowWordsAVX512 rounds rows of 16 floats to the low and high halves of words. args is a *wordArgs.
 //
 //go:noescape

@@ -5523,7 +5523,7 @@ TEXT ·policyDotsAVX512(SB), NOSPLIT, $24-8
 	MOVQ    40(AX), SI
 	MOVQ    24(AX), DI
 	MOVQ    (AX), R8
-	MOVQ    56(AX), R9
+	MOVQ    64(AX), R9
 	MOVQ    R9, 16(SP)
 
 job:
@@ -5534,7 +5534,7 @@ job:
 	ADDQ   CX, R11
 	LEAQ   (R11)(SI*1), R12
 	LEAQ   (R11)(SI*2), R13
-	MOVQ   48(AX), R10
+	MOVQ   56(AX), R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5567,9 +5567,9 @@ channels:
 	VMOVUPS     512(R9), Z3
 	VMOVUPS     (R13)(BX*2), Z4
 	VFMADD231PS Z4, Z3, Z2
-	ADDQ        $0x40, R11
-	ADDQ        $0x40, R12
-	ADDQ        $0x40, R13
+	ADDQ        48(AX), R11
+	ADDQ        48(AX), R12
+	ADDQ        48(AX), R13
 	ADDQ        $0x00000240, R9
 	DECQ        R10
 	JNZ         channels
@@ -5608,7 +5608,7 @@ TEXT ·policyDotsBF16AVX512(SB), NOSPLIT, $24-8
 	MOVQ    40(AX), SI
 	MOVQ    24(AX), DI
 	MOVQ    (AX), R8
-	MOVQ    56(AX), R9
+	MOVQ    64(AX), R9
 	MOVQ    R9, 16(SP)
 
 job:
@@ -5619,7 +5619,7 @@ job:
 	ADDQ   CX, R11
 	LEAQ   (R11)(SI*1), R12
 	LEAQ   (R11)(SI*2), R13
-	MOVQ   48(AX), R10
+	MOVQ   56(AX), R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5652,9 +5652,9 @@ channels:
 	VMOVUPS     512(R9), Z3
 	VMOVUPS     (R13)(BX*2), Z4
 	BYTE $0x62; BYTE $0xf2; BYTE $0x66; BYTE $0x48; BYTE $0x52; BYTE $0xd4; // VDPBF16PS Z4, Z3, Z2
-	ADDQ        $0x40, R11
-	ADDQ        $0x40, R12
-	ADDQ        $0x40, R13
+	ADDQ        48(AX), R11
+	ADDQ        48(AX), R12
+	ADDQ        48(AX), R13
 	ADDQ        $0x00000240, R9
 	DECQ        R10
 	JNZ         channels
@@ -17123,7 +17123,7 @@ TEXT ·policyDotsAVX2(SB), NOSPLIT, $24-8
 	MOVQ    40(AX), SI
 	MOVQ    24(AX), DI
 	MOVQ    (AX), R8
-	MOVQ    56(AX), R9
+	MOVQ    64(AX), R9
 	MOVQ    R9, 16(SP)
 
 job:
@@ -17134,7 +17134,7 @@ job:
 	ADDQ   CX, R11
 	LEAQ   (R11)(SI*1), R12
 	LEAQ   (R11)(SI*2), R13
-	MOVQ   48(AX), R10
+	MOVQ   56(AX), R10
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -17197,9 +17197,9 @@ channels:
 	VMOVUPS     544(R9), Y6
 	VMOVUPS     32(R13)(BX*2), Y7
 	VFMADD231PS Y7, Y6, Y5
-	ADDQ        $0x40, R11
-	ADDQ        $0x40, R12
-	ADDQ        $0x40, R13
+	ADDQ        48(AX), R11
+	ADDQ        48(AX), R12
+	ADDQ        48(AX), R13
 	ADDQ        $0x00000240, R9
 	DECQ        R10
 	JNZ         channels
@@ -19786,9 +19786,9 @@ TEXT ·conv3OneAMX(SB), NOSPLIT, $112-8
 	BYTE         $0xc4; BYTE $0xc2; BYTE $0x78; BYTE $0x49; BYTE $0x02; // LDTILECFG (R10)
 	MOVQ         $0x00000080, R8
 	MOVQ         $0x00000040, R9
-	MOVQ         104(AX), DX
-	MOVQ         96(AX), R13
-	VBROADCASTSS 144(AX), Z1
+	MOVQ         112(AX), DX
+	MOVQ         104(AX), R13
+	VBROADCASTSS 152(AX), Z1
 	XORQ         BX, BX
 	MOVQ         BX, 80(SP)
 	MOVQ         BX, 88(SP)
@@ -19804,9 +19804,9 @@ TEXT ·conv3OneAMX(SB), NOSPLIT, $112-8
 pair:
 	MOVQ 8(SP), R10
 	MOVQ R10, 16(SP)
-	MOVQ 120(AX), R10
-	MOVQ R10, 24(SP)
 	MOVQ 128(AX), R10
+	MOVQ R10, 24(SP)
+	MOVQ 136(AX), R10
 	MOVQ R10, 32(SP)
 	MOVQ 8(AX), R10
 	MOVQ R10, 40(SP)
@@ -19842,7 +19842,7 @@ block0:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written1
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written1:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0a; BYTE $0x00; BYTE $0x00; // TILELOADD 2560(SI)(R8*1), TMM4
@@ -19861,7 +19861,7 @@ written1:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written2
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written2:
 	TESTQ       BX, BX
@@ -19876,7 +19876,7 @@ written2:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written3
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written3:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0f; BYTE $0x00; BYTE $0x00; // TILELOADD 3840(SI)(R8*1), TMM4
@@ -19895,7 +19895,7 @@ written3:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written4
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written4:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5120(SI)(R8*1), TMM4
@@ -19913,7 +19913,7 @@ written4:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written5
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written5:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6400(SI)(R8*1), TMM4
@@ -19930,7 +19930,7 @@ written5:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written6
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written6:
 	ADDQ        $0x00000c00, DI
@@ -19952,7 +19952,7 @@ written6:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written7
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written7:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x0a; BYTE $0x00; BYTE $0x00; // TILELOADD 2688(SI)(R8*1), TMM4
@@ -19971,7 +19971,7 @@ written7:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written8
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written8:
 	TESTQ       BX, BX
@@ -19986,7 +19986,7 @@ written8:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written9
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written9:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x0f; BYTE $0x00; BYTE $0x00; // TILELOADD 3968(SI)(R8*1), TMM4
@@ -20005,7 +20005,7 @@ written9:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written10
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written10:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5248(SI)(R8*1), TMM4
@@ -20023,7 +20023,7 @@ written10:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written11
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written11:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6528(SI)(R8*1), TMM4
@@ -20040,7 +20040,7 @@ written11:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written12
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written12:
 	ADDQ        $0x00000c00, DI
@@ -20062,7 +20062,7 @@ written12:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written13
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written13:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0b; BYTE $0x00; BYTE $0x00; // TILELOADD 2816(SI)(R8*1), TMM4
@@ -20081,7 +20081,7 @@ written13:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written14
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written14:
 	TESTQ       BX, BX
@@ -20096,7 +20096,7 @@ written14:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written15
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written15:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x10; BYTE $0x00; BYTE $0x00; // TILELOADD 4096(SI)(R8*1), TMM4
@@ -20115,7 +20115,7 @@ written15:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written16
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written16:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x15; BYTE $0x00; BYTE $0x00; // TILELOADD 5376(SI)(R8*1), TMM4
@@ -20133,7 +20133,7 @@ written16:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written17
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written17:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1a; BYTE $0x00; BYTE $0x00; // TILELOADD 6656(SI)(R8*1), TMM4
@@ -20150,7 +20150,7 @@ written17:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written18
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written18:
 	ADDQ $0x00000c00, DI
@@ -20171,7 +20171,7 @@ rest0:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         rest0
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 	JMP         rest0
 
 rest0end:
@@ -20239,7 +20239,7 @@ block1:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written19
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written19:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6400(SI)(R8*1), TMM4
@@ -20257,7 +20257,7 @@ written19:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written20
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written20:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1e; BYTE $0x00; BYTE $0x00; // TILELOADD 7680(SI)(R8*1), TMM4
@@ -20276,7 +20276,7 @@ written20:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written21
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written21:
 	TESTQ       BX, BX
@@ -20291,7 +20291,7 @@ written21:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written22
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written22:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x23; BYTE $0x00; BYTE $0x00; // TILELOADD 8960(SI)(R8*1), TMM4
@@ -20310,7 +20310,7 @@ written22:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written23
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written23:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x28; BYTE $0x00; BYTE $0x00; // TILELOADD 10240(SI)(R8*1), TMM4
@@ -20328,7 +20328,7 @@ written23:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written24
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written24:
 	ADDQ        $0x00000c00, DI
@@ -20349,7 +20349,7 @@ written24:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written25
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written25:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6528(SI)(R8*1), TMM4
@@ -20367,7 +20367,7 @@ written25:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written26
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written26:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x1e; BYTE $0x00; BYTE $0x00; // TILELOADD 7808(SI)(R8*1), TMM4
@@ -20386,7 +20386,7 @@ written26:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written27
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written27:
 	TESTQ       BX, BX
@@ -20401,7 +20401,7 @@ written27:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written28
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written28:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x23; BYTE $0x00; BYTE $0x00; // TILELOADD 9088(SI)(R8*1), TMM4
@@ -20420,7 +20420,7 @@ written28:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written29
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written29:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x28; BYTE $0x00; BYTE $0x00; // TILELOADD 10368(SI)(R8*1), TMM4
@@ -20438,7 +20438,7 @@ written29:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written30
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written30:
 	ADDQ        $0x00000c00, DI
@@ -20459,7 +20459,7 @@ written30:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written31
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written31:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1a; BYTE $0x00; BYTE $0x00; // TILELOADD 6656(SI)(R8*1), TMM4
@@ -20477,7 +20477,7 @@ written31:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written32
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written32:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1f; BYTE $0x00; BYTE $0x00; // TILELOADD 7936(SI)(R8*1), TMM4
@@ -20496,7 +20496,7 @@ written32:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written33
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written33:
 	TESTQ       BX, BX
@@ -20511,7 +20511,7 @@ written33:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written34
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written34:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x24; BYTE $0x00; BYTE $0x00; // TILELOADD 9216(SI)(R8*1), TMM4
@@ -20530,7 +20530,7 @@ written34:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written35
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written35:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x29; BYTE $0x00; BYTE $0x00; // TILELOADD 10496(SI)(R8*1), TMM4
@@ -20548,7 +20548,7 @@ written35:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written36
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written36:
 	ADDQ $0x00000c00, DI
@@ -20569,7 +20569,7 @@ rest1:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         rest1
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 	JMP         rest1
 
 rest1end:
@@ -20594,7 +20594,7 @@ rest1end:
 	ADDQ R10, (SP)
 	MOVQ 96(AX), R10
 	ADDQ R10, 8(SP)
-	MOVQ 136(AX), R10
+	MOVQ 144(AX), R10
 	ADDQ R10, 72(SP)
 	DECQ 56(SP)
 	JNZ  pair
@@ -20612,7 +20612,7 @@ last:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         last
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 	JMP         last
 
 lastend:
@@ -20644,9 +20644,9 @@ TEXT ·conv3PairAMX(SB), NOSPLIT, $112-8
 	BYTE         $0xc4; BYTE $0xc2; BYTE $0x78; BYTE $0x49; BYTE $0x02; // LDTILECFG (R10)
 	MOVQ         $0x00000040, R8
 	MOVQ         $0x00000040, R9
-	MOVQ         104(AX), DX
-	MOVQ         96(AX), R13
-	VBROADCASTSS 144(AX), Z1
+	MOVQ         112(AX), DX
+	MOVQ         104(AX), R13
+	VBROADCASTSS 152(AX), Z1
 	XORQ         BX, BX
 	MOVQ         BX, 80(SP)
 	MOVQ         BX, 88(SP)
@@ -20662,9 +20662,9 @@ TEXT ·conv3PairAMX(SB), NOSPLIT, $112-8
 pair:
 	MOVQ 8(SP), R10
 	MOVQ R10, 16(SP)
-	MOVQ 120(AX), R10
-	MOVQ R10, 24(SP)
 	MOVQ 128(AX), R10
+	MOVQ R10, 24(SP)
+	MOVQ 136(AX), R10
 	MOVQ R10, 32(SP)
 	MOVQ 8(AX), R10
 	MOVQ R10, 40(SP)
@@ -20705,7 +20705,7 @@ block0:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written1
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written1:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0a; BYTE $0x00; BYTE $0x00; // TILELOADD 2560(SI)(R8*1), TMM4
@@ -20729,7 +20729,7 @@ written1:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written2
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written2:
 	TESTQ       BX, BX
@@ -20749,7 +20749,7 @@ written2:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written3
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written3:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0f; BYTE $0x00; BYTE $0x00; // TILELOADD 3840(SI)(R8*1), TMM4
@@ -20773,7 +20773,7 @@ written3:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written4
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written4:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5120(SI)(R8*1), TMM4
@@ -20796,7 +20796,7 @@ written4:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written5
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written5:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6400(SI)(R8*1), TMM4
@@ -20818,7 +20818,7 @@ written5:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written6
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written6:
 	ADDQ        $0x00000c00, DI
@@ -20845,7 +20845,7 @@ written6:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written7
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written7:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x0a; BYTE $0x00; BYTE $0x00; // TILELOADD 2688(SI)(R8*1), TMM4
@@ -20869,7 +20869,7 @@ written7:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written8
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written8:
 	TESTQ       BX, BX
@@ -20889,7 +20889,7 @@ written8:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written9
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written9:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x0f; BYTE $0x00; BYTE $0x00; // TILELOADD 3968(SI)(R8*1), TMM4
@@ -20913,7 +20913,7 @@ written9:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written10
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written10:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5248(SI)(R8*1), TMM4
@@ -20936,7 +20936,7 @@ written10:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written11
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written11:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6528(SI)(R8*1), TMM4
@@ -20958,7 +20958,7 @@ written11:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written12
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written12:
 	ADDQ        $0x00000c00, DI
@@ -20985,7 +20985,7 @@ written12:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written13
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written13:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0b; BYTE $0x00; BYTE $0x00; // TILELOADD 2816(SI)(R8*1), TMM4
@@ -21009,7 +21009,7 @@ written13:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written14
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written14:
 	TESTQ       BX, BX
@@ -21029,7 +21029,7 @@ written14:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written15
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written15:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x10; BYTE $0x00; BYTE $0x00; // TILELOADD 4096(SI)(R8*1), TMM4
@@ -21053,7 +21053,7 @@ written15:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written16
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written16:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x15; BYTE $0x00; BYTE $0x00; // TILELOADD 5376(SI)(R8*1), TMM4
@@ -21076,7 +21076,7 @@ written16:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written17
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written17:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1a; BYTE $0x00; BYTE $0x00; // TILELOADD 6656(SI)(R8*1), TMM4
@@ -21098,7 +21098,7 @@ written17:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written18
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written18:
 	ADDQ $0x00000c00, DI
@@ -21124,7 +21124,7 @@ rest0:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         rest0
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 	JMP         rest0
 
 rest0end:
@@ -21132,13 +21132,13 @@ rest0end:
 	TESTQ   R10, R10
 	JZ      rest0none
 	VMOVUPS Z2, (R10)
-	ADDQ    136(AX), R10
+	ADDQ    144(AX), R10
 	VMOVUPS Z3, (R10)
 	MOVQ    80(SP), R10
 	SUBQ    32(AX), R10
 	ADDQ    40(AX), R10
 	VMOVUPS Z4, (R10)
-	ADDQ    136(AX), R10
+	ADDQ    144(AX), R10
 	VMOVUPS Z5, (R10)
 
 rest0none:
@@ -21201,7 +21201,7 @@ block1:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written19
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written19:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6400(SI)(R8*1), TMM4
@@ -21224,7 +21224,7 @@ written19:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written20
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written20:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1e; BYTE $0x00; BYTE $0x00; // TILELOADD 7680(SI)(R8*1), TMM4
@@ -21248,7 +21248,7 @@ written20:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written21
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written21:
 	TESTQ       BX, BX
@@ -21268,7 +21268,7 @@ written21:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written22
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written22:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x23; BYTE $0x00; BYTE $0x00; // TILELOADD 8960(SI)(R8*1), TMM4
@@ -21292,7 +21292,7 @@ written22:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written23
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written23:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x28; BYTE $0x00; BYTE $0x00; // TILELOADD 10240(SI)(R8*1), TMM4
@@ -21315,7 +21315,7 @@ written23:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written24
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written24:
 	ADDQ        $0x00000c00, DI
@@ -21341,7 +21341,7 @@ written24:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written25
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written25:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6528(SI)(R8*1), TMM4
@@ -21364,7 +21364,7 @@ written25:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written26
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written26:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x1e; BYTE $0x00; BYTE $0x00; // TILELOADD 7808(SI)(R8*1), TMM4
@@ -21388,7 +21388,7 @@ written26:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written27
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written27:
 	TESTQ       BX, BX
@@ -21408,7 +21408,7 @@ written27:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written28
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written28:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x23; BYTE $0x00; BYTE $0x00; // TILELOADD 9088(SI)(R8*1), TMM4
@@ -21432,7 +21432,7 @@ written28:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written29
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written29:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x28; BYTE $0x00; BYTE $0x00; // TILELOADD 10368(SI)(R8*1), TMM4
@@ -21455,7 +21455,7 @@ written29:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written30
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written30:
 	ADDQ        $0x00000c00, DI
@@ -21481,7 +21481,7 @@ written30:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written31
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written31:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1a; BYTE $0x00; BYTE $0x00; // TILELOADD 6656(SI)(R8*1), TMM4
@@ -21504,7 +21504,7 @@ written31:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written32
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written32:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1f; BYTE $0x00; BYTE $0x00; // TILELOADD 7936(SI)(R8*1), TMM4
@@ -21528,7 +21528,7 @@ written32:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written33
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written33:
 	TESTQ       BX, BX
@@ -21548,7 +21548,7 @@ written33:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written34
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written34:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x24; BYTE $0x00; BYTE $0x00; // TILELOADD 9216(SI)(R8*1), TMM4
@@ -21572,7 +21572,7 @@ written34:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written35
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written35:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x29; BYTE $0x00; BYTE $0x00; // TILELOADD 10496(SI)(R8*1), TMM4
@@ -21595,7 +21595,7 @@ written35:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written36
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written36:
 	ADDQ $0x00000c00, DI
@@ -21621,7 +21621,7 @@ rest1:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         rest1
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 	JMP         rest1
 
 rest1end:
@@ -21646,11 +21646,9 @@ rest1end:
 	ADDQ R10, (SP)
 	MOVQ 96(AX), R10
 	ADDQ R10, 8(SP)
-	MOVQ 136(AX), R10
+	MOVQ 144(AX), R10
 	ADDQ R10, 72(SP)
-	MOVQ 96(AX), R10
-	ADDQ R10, 8(SP)
-	MOVQ 136(AX), R10
+	MOVQ 144(AX), R10
 	ADDQ R10, 72(SP)
 	DECQ 56(SP)
 	JNZ  pair
@@ -21673,7 +21671,7 @@ last:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         last
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 	JMP         last
 
 lastend:
@@ -21681,13 +21679,13 @@ lastend:
 	TESTQ   R10, R10
 	JZ      lastnone
 	VMOVUPS Z2, (R10)
-	ADDQ    136(AX), R10
+	ADDQ    144(AX), R10
 	VMOVUPS Z3, (R10)
 	MOVQ    80(SP), R10
 	SUBQ    32(AX), R10
 	ADDQ    40(AX), R10
 	VMOVUPS Z4, (R10)
-	ADDQ    136(AX), R10
+	ADDQ    144(AX), R10
 	VMOVUPS Z5, (R10)
 
 lastnone:
@@ -21709,9 +21707,9 @@ TEXT ·conv3OneHalfAMX(SB), NOSPLIT, $112-8
 	BYTE         $0xc4; BYTE $0xc2; BYTE $0x78; BYTE $0x49; BYTE $0x02; // LDTILECFG (R10)
 	MOVQ         $0x00000080, R8
 	MOVQ         $0x00000040, R9
-	MOVQ         104(AX), DX
-	MOVQ         96(AX), R13
-	VBROADCASTSS 144(AX), Z1
+	MOVQ         112(AX), DX
+	MOVQ         104(AX), R13
+	VBROADCASTSS 152(AX), Z1
 	XORQ         BX, BX
 	MOVQ         BX, 80(SP)
 	MOVQ         BX, 88(SP)
@@ -21727,9 +21725,9 @@ TEXT ·conv3OneHalfAMX(SB), NOSPLIT, $112-8
 pair:
 	MOVQ 8(SP), R10
 	MOVQ R10, 16(SP)
-	MOVQ 120(AX), R10
-	MOVQ R10, 24(SP)
 	MOVQ 128(AX), R10
+	MOVQ R10, 24(SP)
+	MOVQ 136(AX), R10
 	MOVQ R10, 32(SP)
 	MOVQ 8(AX), R10
 	MOVQ R10, 40(SP)
@@ -21766,7 +21764,7 @@ block0:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written1
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written1:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0a; BYTE $0x00; BYTE $0x00; // TILELOADD 2560(SI)(R8*1), TMM4
@@ -21786,7 +21784,7 @@ written1:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written2
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written2:
 	TESTQ       BX, BX
@@ -21802,7 +21800,7 @@ written2:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written3
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written3:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0f; BYTE $0x00; BYTE $0x00; // TILELOADD 3840(SI)(R8*1), TMM4
@@ -21822,7 +21820,7 @@ written3:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written4
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written4:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5120(SI)(R8*1), TMM4
@@ -21841,7 +21839,7 @@ written4:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written5
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written5:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6400(SI)(R8*1), TMM4
@@ -21859,7 +21857,7 @@ written5:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written6
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written6:
 	ADDQ        $0x00000c00, DI
@@ -21882,7 +21880,7 @@ written6:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written7
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written7:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x0a; BYTE $0x00; BYTE $0x00; // TILELOADD 2688(SI)(R8*1), TMM4
@@ -21902,7 +21900,7 @@ written7:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written8
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written8:
 	TESTQ       BX, BX
@@ -21918,7 +21916,7 @@ written8:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written9
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written9:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x0f; BYTE $0x00; BYTE $0x00; // TILELOADD 3968(SI)(R8*1), TMM4
@@ -21938,7 +21936,7 @@ written9:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written10
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written10:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5248(SI)(R8*1), TMM4
@@ -21957,7 +21955,7 @@ written10:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written11
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written11:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6528(SI)(R8*1), TMM4
@@ -21975,7 +21973,7 @@ written11:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written12
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written12:
 	ADDQ        $0x00000c00, DI
@@ -21998,7 +21996,7 @@ written12:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written13
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written13:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0b; BYTE $0x00; BYTE $0x00; // TILELOADD 2816(SI)(R8*1), TMM4
@@ -22018,7 +22016,7 @@ written13:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written14
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written14:
 	TESTQ       BX, BX
@@ -22034,7 +22032,7 @@ written14:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written15
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written15:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x10; BYTE $0x00; BYTE $0x00; // TILELOADD 4096(SI)(R8*1), TMM4
@@ -22054,7 +22052,7 @@ written15:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written16
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written16:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x15; BYTE $0x00; BYTE $0x00; // TILELOADD 5376(SI)(R8*1), TMM4
@@ -22073,7 +22071,7 @@ written16:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written17
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written17:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1a; BYTE $0x00; BYTE $0x00; // TILELOADD 6656(SI)(R8*1), TMM4
@@ -22091,7 +22089,7 @@ written17:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written18
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written18:
 	ADDQ $0x00000c00, DI
@@ -22113,7 +22111,7 @@ rest0:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         rest0
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 	JMP         rest0
 
 rest0end:
@@ -22182,7 +22180,7 @@ block1:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written19
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written19:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6400(SI)(R8*1), TMM4
@@ -22201,7 +22199,7 @@ written19:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written20
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written20:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1e; BYTE $0x00; BYTE $0x00; // TILELOADD 7680(SI)(R8*1), TMM4
@@ -22221,7 +22219,7 @@ written20:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written21
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written21:
 	TESTQ       BX, BX
@@ -22237,7 +22235,7 @@ written21:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written22
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written22:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x23; BYTE $0x00; BYTE $0x00; // TILELOADD 8960(SI)(R8*1), TMM4
@@ -22257,7 +22255,7 @@ written22:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written23
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written23:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x28; BYTE $0x00; BYTE $0x00; // TILELOADD 10240(SI)(R8*1), TMM4
@@ -22276,7 +22274,7 @@ written23:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written24
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written24:
 	ADDQ        $0x00000c00, DI
@@ -22298,7 +22296,7 @@ written24:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written25
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written25:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6528(SI)(R8*1), TMM4
@@ -22317,7 +22315,7 @@ written25:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written26
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written26:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x1e; BYTE $0x00; BYTE $0x00; // TILELOADD 7808(SI)(R8*1), TMM4
@@ -22337,7 +22335,7 @@ written26:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written27
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written27:
 	TESTQ       BX, BX
@@ -22353,7 +22351,7 @@ written27:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written28
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written28:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x23; BYTE $0x00; BYTE $0x00; // TILELOADD 9088(SI)(R8*1), TMM4
@@ -22373,7 +22371,7 @@ written28:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written29
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written29:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x28; BYTE $0x00; BYTE $0x00; // TILELOADD 10368(SI)(R8*1), TMM4
@@ -22392,7 +22390,7 @@ written29:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written30
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written30:
 	ADDQ        $0x00000c00, DI
@@ -22414,7 +22412,7 @@ written30:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written31
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written31:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1a; BYTE $0x00; BYTE $0x00; // TILELOADD 6656(SI)(R8*1), TMM4
@@ -22433,7 +22431,7 @@ written31:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written32
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written32:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1f; BYTE $0x00; BYTE $0x00; // TILELOADD 7936(SI)(R8*1), TMM4
@@ -22453,7 +22451,7 @@ written32:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written33
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written33:
 	TESTQ       BX, BX
@@ -22469,7 +22467,7 @@ written33:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written34
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written34:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x24; BYTE $0x00; BYTE $0x00; // TILELOADD 9216(SI)(R8*1), TMM4
@@ -22489,7 +22487,7 @@ written34:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written35
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written35:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x29; BYTE $0x00; BYTE $0x00; // TILELOADD 10496(SI)(R8*1), TMM4
@@ -22508,7 +22506,7 @@ written35:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written36
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written36:
 	ADDQ $0x00000c00, DI
@@ -22530,7 +22528,7 @@ rest1:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         rest1
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 	JMP         rest1
 
 rest1end:
@@ -22555,7 +22553,7 @@ rest1end:
 	ADDQ R10, (SP)
 	MOVQ 96(AX), R10
 	ADDQ R10, 8(SP)
-	MOVQ 136(AX), R10
+	MOVQ 144(AX), R10
 	ADDQ R10, 72(SP)
 	DECQ 56(SP)
 	JNZ  pair
@@ -22574,7 +22572,7 @@ last:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         last
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 	JMP         last
 
 lastend:
@@ -22606,9 +22604,9 @@ TEXT ·conv3PairHalfAMX(SB), NOSPLIT, $112-8
 	BYTE         $0xc4; BYTE $0xc2; BYTE $0x78; BYTE $0x49; BYTE $0x02; // LDTILECFG (R10)
 	MOVQ         $0x00000040, R8
 	MOVQ         $0x00000040, R9
-	MOVQ         104(AX), DX
-	MOVQ         96(AX), R13
-	VBROADCASTSS 144(AX), Z1
+	MOVQ         112(AX), DX
+	MOVQ         104(AX), R13
+	VBROADCASTSS 152(AX), Z1
 	XORQ         BX, BX
 	MOVQ         BX, 80(SP)
 	MOVQ         BX, 88(SP)
@@ -22624,9 +22622,9 @@ TEXT ·conv3PairHalfAMX(SB), NOSPLIT, $112-8
 pair:
 	MOVQ 8(SP), R10
 	MOVQ R10, 16(SP)
-	MOVQ 120(AX), R10
-	MOVQ R10, 24(SP)
 	MOVQ 128(AX), R10
+	MOVQ R10, 24(SP)
+	MOVQ 136(AX), R10
 	MOVQ R10, 32(SP)
 	MOVQ 8(AX), R10
 	MOVQ R10, 40(SP)
@@ -22669,7 +22667,7 @@ block0:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written1
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written1:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0a; BYTE $0x00; BYTE $0x00; // TILELOADD 2560(SI)(R8*1), TMM4
@@ -22695,7 +22693,7 @@ written1:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written2
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written2:
 	TESTQ       BX, BX
@@ -22717,7 +22715,7 @@ written2:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written3
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written3:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0f; BYTE $0x00; BYTE $0x00; // TILELOADD 3840(SI)(R8*1), TMM4
@@ -22743,7 +22741,7 @@ written3:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written4
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written4:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5120(SI)(R8*1), TMM4
@@ -22768,7 +22766,7 @@ written4:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written5
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written5:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6400(SI)(R8*1), TMM4
@@ -22792,7 +22790,7 @@ written5:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written6
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written6:
 	ADDQ        $0x00000c00, DI
@@ -22821,7 +22819,7 @@ written6:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written7
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written7:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x0a; BYTE $0x00; BYTE $0x00; // TILELOADD 2688(SI)(R8*1), TMM4
@@ -22847,7 +22845,7 @@ written7:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written8
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written8:
 	TESTQ       BX, BX
@@ -22869,7 +22867,7 @@ written8:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written9
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written9:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x0f; BYTE $0x00; BYTE $0x00; // TILELOADD 3968(SI)(R8*1), TMM4
@@ -22895,7 +22893,7 @@ written9:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written10
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written10:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x14; BYTE $0x00; BYTE $0x00; // TILELOADD 5248(SI)(R8*1), TMM4
@@ -22920,7 +22918,7 @@ written10:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written11
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written11:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6528(SI)(R8*1), TMM4
@@ -22944,7 +22942,7 @@ written11:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written12
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written12:
 	ADDQ        $0x00000c00, DI
@@ -22973,7 +22971,7 @@ written12:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written13
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written13:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x0b; BYTE $0x00; BYTE $0x00; // TILELOADD 2816(SI)(R8*1), TMM4
@@ -22999,7 +22997,7 @@ written13:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written14
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written14:
 	TESTQ       BX, BX
@@ -23021,7 +23019,7 @@ written14:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written15
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written15:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x10; BYTE $0x00; BYTE $0x00; // TILELOADD 4096(SI)(R8*1), TMM4
@@ -23047,7 +23045,7 @@ written15:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written16
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written16:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x15; BYTE $0x00; BYTE $0x00; // TILELOADD 5376(SI)(R8*1), TMM4
@@ -23072,7 +23070,7 @@ written16:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written17
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written17:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1a; BYTE $0x00; BYTE $0x00; // TILELOADD 6656(SI)(R8*1), TMM4
@@ -23096,7 +23094,7 @@ written17:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written18
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written18:
 	ADDQ $0x00000c00, DI
@@ -23124,7 +23122,7 @@ rest0:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         rest0
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 	JMP         rest0
 
 rest0end:
@@ -23132,13 +23130,13 @@ rest0end:
 	TESTQ   R10, R10
 	JZ      rest0none
 	VMOVUPS Z2, (R10)
-	ADDQ    136(AX), R10
+	ADDQ    144(AX), R10
 	VMOVUPS Z3, (R10)
 	MOVQ    80(SP), R10
 	SUBQ    32(AX), R10
 	ADDQ    40(AX), R10
 	VMOVUPS Z4, (R10)
-	ADDQ    136(AX), R10
+	ADDQ    144(AX), R10
 	VMOVUPS Z5, (R10)
 
 rest0none:
@@ -23203,7 +23201,7 @@ block1:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written19
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written19:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6400(SI)(R8*1), TMM4
@@ -23228,7 +23226,7 @@ written19:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written20
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written20:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1e; BYTE $0x00; BYTE $0x00; // TILELOADD 7680(SI)(R8*1), TMM4
@@ -23254,7 +23252,7 @@ written20:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written21
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written21:
 	TESTQ       BX, BX
@@ -23276,7 +23274,7 @@ written21:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written22
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written22:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x23; BYTE $0x00; BYTE $0x00; // TILELOADD 8960(SI)(R8*1), TMM4
@@ -23302,7 +23300,7 @@ written22:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written23
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written23:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x28; BYTE $0x00; BYTE $0x00; // TILELOADD 10240(SI)(R8*1), TMM4
@@ -23327,7 +23325,7 @@ written23:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written24
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written24:
 	ADDQ        $0x00000c00, DI
@@ -23355,7 +23353,7 @@ written24:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written25
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written25:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x19; BYTE $0x00; BYTE $0x00; // TILELOADD 6528(SI)(R8*1), TMM4
@@ -23380,7 +23378,7 @@ written25:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written26
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written26:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x1e; BYTE $0x00; BYTE $0x00; // TILELOADD 7808(SI)(R8*1), TMM4
@@ -23406,7 +23404,7 @@ written26:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written27
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written27:
 	TESTQ       BX, BX
@@ -23428,7 +23426,7 @@ written27:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written28
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written28:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x23; BYTE $0x00; BYTE $0x00; // TILELOADD 9088(SI)(R8*1), TMM4
@@ -23454,7 +23452,7 @@ written28:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written29
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written29:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x80; BYTE $0x28; BYTE $0x00; BYTE $0x00; // TILELOADD 10368(SI)(R8*1), TMM4
@@ -23479,7 +23477,7 @@ written29:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written30
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written30:
 	ADDQ        $0x00000c00, DI
@@ -23507,7 +23505,7 @@ written30:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written31
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written31:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1a; BYTE $0x00; BYTE $0x00; // TILELOADD 6656(SI)(R8*1), TMM4
@@ -23532,7 +23530,7 @@ written31:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written32
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written32:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x1f; BYTE $0x00; BYTE $0x00; // TILELOADD 7936(SI)(R8*1), TMM4
@@ -23558,7 +23556,7 @@ written32:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written33
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written33:
 	TESTQ       BX, BX
@@ -23580,7 +23578,7 @@ written33:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written34
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written34:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x24; BYTE $0x00; BYTE $0x00; // TILELOADD 9216(SI)(R8*1), TMM4
@@ -23606,7 +23604,7 @@ written34:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written35
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written35:
 	BYTE        $0xc4; BYTE $0xa2; BYTE $0x7b; BYTE $0x4b; BYTE $0xa4; BYTE $0x06; BYTE $0x00; BYTE $0x29; BYTE $0x00; BYTE $0x00; // TILELOADD 10496(SI)(R8*1), TMM4
@@ -23631,7 +23629,7 @@ written35:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         written36
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 
 written36:
 	ADDQ $0x00000c00, DI
@@ -23659,7 +23657,7 @@ rest1:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         rest1
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 	JMP         rest1
 
 rest1end:
@@ -23684,11 +23682,9 @@ rest1end:
 	ADDQ R10, (SP)
 	MOVQ 96(AX), R10
 	ADDQ R10, 8(SP)
-	MOVQ 136(AX), R10
+	MOVQ 144(AX), R10
 	ADDQ R10, 72(SP)
-	MOVQ 96(AX), R10
-	ADDQ R10, 8(SP)
-	MOVQ 136(AX), R10
+	MOVQ 144(AX), R10
 	ADDQ R10, 72(SP)
 	DECQ 56(SP)
 	JNZ  pair
@@ -23713,7 +23709,7 @@ last:
 	DECQ        BX
 	TESTQ       $0x00000007, BX
 	JNZ         last
-	ADDQ        112(AX), R12
+	ADDQ        120(AX), R12
 	JMP         last
 
 lastend:
@@ -23721,13 +23717,13 @@ lastend:
 	TESTQ   R10, R10
 	JZ      lastnone
 	VMOVUPS Z2, (R10)
-	ADDQ    136(AX), R10
+	ADDQ    144(AX), R10
 	VMOVUPS Z3, (R10)
 	MOVQ    80(SP), R10
 	SUBQ    32(AX), R10
 	ADDQ    40(AX), R10
 	VMOVUPS Z4, (R10)
-	ADDQ    136(AX), R10
+	ADDQ    144(AX), R10
 	VMOVUPS Z5, (R10)
 
 lastnone:
@@ -24064,6 +24060,239 @@ halfsquare:
 	VMOVUPS    Z0, 1152(DX)
 	VMOVUPS    Z0, 1216(DX)
 	ADDQ       $0x00000500, DX
+
+done:
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func joinOneAVX512(args *byte)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, SSE
+TEXT ·joinOneAVX512(SB), NOSPLIT, $40-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	VBROADCASTSS 72(AX), Z0
+	MOVQ         40(AX), CX
+	MOVQ         (AX), DX
+	MOVQ         8(AX), BX
+	MOVQ         16(AX), SI
+	MOVQ         24(AX), DI
+	ADDQ         $0x00000580, DX
+	MOVQ         56(AX), R8
+	MOVQ         R8, 16(SP)
+	CMPQ         16(SP), $0x00
+	JE           whole
+
+block:
+	XORQ    R8, R8
+	VMOVUPS (SI)(R8*1), Z1
+	VMOVUPS (DI)(R8*1), Z3
+	VMOVUPS 64(SI)(R8*1), Z2
+	VMOVUPS 64(DI)(R8*1), Z4
+	ADDQ    48(AX), R8
+	MOVQ    BX, R8
+	MOVQ    $0x00000008, 24(SP)
+
+wholerank:
+	MOVQ $0x00000008, R9
+
+wholesquare:
+	VPMOVZXWD   (DX), Z5
+	VPSLLD      $0x10, Z5, Z5
+	VFMADD213PS Z3, Z1, Z5
+	VADDPS      (R8), Z5, Z5
+	VMAXPS      Z5, Z0, Z5
+	VMOVUPS     Z5, (R8)
+	VPMOVZXWD   32(DX), Z6
+	VPSLLD      $0x10, Z6, Z6
+	VFMADD213PS Z4, Z2, Z6
+	VADDPS      64(R8), Z6, Z6
+	VMAXPS      Z6, Z0, Z6
+	VMOVUPS     Z6, 64(R8)
+	BYTE $0x62; BYTE $0xf2; BYTE $0x4f; BYTE $0x48; BYTE $0x72; BYTE $0xed; // VCVTNE2PS2BF16 Z5, Z6, Z5
+	VMOVUPS     Z5, (DX)
+	ADDQ        CX, R8
+	ADDQ        $0x00000080, DX
+	DECQ        R9
+	JNZ         wholesquare
+	ADDQ        $0x00000100, DX
+	DECQ        24(SP)
+	JNZ         wholerank
+	ADDQ        $0x00000a00, DX
+	ADDQ        $0x00000080, BX
+	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, DI
+	DECQ        16(SP)
+	JNZ         block
+
+whole:
+	CMPQ    64(AX), $0x00
+	JE      done
+	XORQ    R8, R8
+	VMOVUPS (SI)(R8*1), Z1
+	VMOVUPS (DI)(R8*1), Z2
+	ADDQ    48(AX), R8
+	MOVQ    BX, AX
+	MOVQ    $0x00000008, 32(SP)
+
+halfrank:
+	MOVQ $0x00000008, BX
+
+halfsquare:
+	VPMOVZXWD   (DX), Z3
+	VPSLLD      $0x10, Z3, Z3
+	VFMADD213PS Z2, Z1, Z3
+	VADDPS      (AX), Z3, Z3
+	VMAXPS      Z3, Z0, Z3
+	VMOVUPS     Z3, (AX)
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb; // VCVTNEPS2BF16 Z3, Y3
+	VMOVUPS     Y3, (DX)
+	ADDQ        CX, AX
+	ADDQ        $0x00000080, DX
+	DECQ        BX
+	JNZ         halfsquare
+	ADDQ        $0x00000100, DX
+	DECQ        32(SP)
+	JNZ         halfrank
+	ADDQ        $0x00000a00, DX
+
+done:
+	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func joinPairAVX512(args *byte)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, SSE
+TEXT ·joinPairAVX512(SB), NOSPLIT, $40-8
+	MOVQ         args+0(FP), AX
+	STMXCSR      (SP)
+	MOVL         (SP), CX
+	ORL          $0x00008040, CX
+	MOVL         CX, 8(SP)
+	LDMXCSR      8(SP)
+	VBROADCASTSS 72(AX), Z0
+	MOVQ         40(AX), CX
+	MOVQ         (AX), DX
+	MOVQ         8(AX), BX
+	MOVQ         16(AX), SI
+	MOVQ         24(AX), DI
+	ADDQ         $0x00000580, DX
+	MOVQ         56(AX), R8
+	MOVQ         R8, 16(SP)
+	CMPQ         16(SP), $0x00
+	JE           whole
+
+block:
+	XORQ    R8, R8
+	VMOVUPS (SI)(R8*1), Z1
+	VMOVUPS (DI)(R8*1), Z5
+	VMOVUPS 64(SI)(R8*1), Z2
+	VMOVUPS 64(DI)(R8*1), Z6
+	ADDQ    48(AX), R8
+	MOVQ    BX, R9
+	VMOVUPS (SI)(R8*1), Z3
+	VMOVUPS (DI)(R8*1), Z7
+	VMOVUPS 64(SI)(R8*1), Z4
+	VMOVUPS 64(DI)(R8*1), Z8
+	ADDQ    48(AX), R8
+	MOVQ    BX, R8
+	ADDQ    32(AX), R8
+	MOVQ    $0x00000008, 24(SP)
+
+wholerank:
+	MOVQ $0x00000008, R10
+
+wholesquare:
+	VPMOVZXWD   (DX), Z9
+	VPSLLD      $0x10, Z9, Z9
+	VFMADD213PS Z5, Z1, Z9
+	VADDPS      (R9), Z9, Z9
+	VMAXPS      Z9, Z0, Z9
+	VMOVUPS     Z9, (R9)
+	VPMOVZXWD   32(DX), Z10
+	VPSLLD      $0x10, Z10, Z10
+	VFMADD213PS Z6, Z2, Z10
+	VADDPS      64(R9), Z10, Z10
+	VMAXPS      Z10, Z0, Z10
+	VMOVUPS     Z10, 64(R9)
+	BYTE $0x62; BYTE $0x52; BYTE $0x2f; BYTE $0x48; BYTE $0x72; BYTE $0xc9; // VCVTNE2PS2BF16 Z9, Z10, Z9
+	VMOVUPS     Z9, (DX)
+	ADDQ        CX, R9
+	VPMOVZXWD   64(DX), Z9
+	VPSLLD      $0x10, Z9, Z9
+	VFMADD213PS Z7, Z3, Z9
+	VADDPS      (R8), Z9, Z9
+	VMAXPS      Z9, Z0, Z9
+	VMOVUPS     Z9, (R8)
+	VPMOVZXWD   96(DX), Z10
+	VPSLLD      $0x10, Z10, Z10
+	VFMADD213PS Z8, Z4, Z10
+	VADDPS      64(R8), Z10, Z10
+	VMAXPS      Z10, Z0, Z10
+	VMOVUPS     Z10, 64(R8)
+	BYTE $0x62; BYTE $0x52; BYTE $0x2f; BYTE $0x48; BYTE $0x72; BYTE $0xc9; // VCVTNE2PS2BF16 Z9, Z10, Z9
+	VMOVUPS     Z9, 64(DX)
+	ADDQ        CX, R8
+	ADDQ        $0x00000080, DX
+	DECQ        R10
+	JNZ         wholesquare
+	ADDQ        $0x00000100, DX
+	DECQ        24(SP)
+	JNZ         wholerank
+	ADDQ        $0x00000a00, DX
+	ADDQ        $0x00000080, BX
+	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, DI
+	DECQ        16(SP)
+	JNZ         block
+
+whole:
+	CMPQ    64(AX), $0x00
+	JE      done
+	XORQ    R8, R8
+	VMOVUPS (SI)(R8*1), Z1
+	VMOVUPS (DI)(R8*1), Z3
+	ADDQ    48(AX), R8
+	MOVQ    BX, R9
+	VMOVUPS (SI)(R8*1), Z2
+	VMOVUPS (DI)(R8*1), Z4
+	ADDQ    48(AX), R8
+	ADDQ    32(AX), BX
+	MOVQ    $0x00000008, 32(SP)
+
+halfrank:
+	MOVQ $0x00000008, AX
+
+halfsquare:
+	VPMOVZXWD   (DX), Z5
+	VPSLLD      $0x10, Z5, Z5
+	VFMADD213PS Z3, Z1, Z5
+	VADDPS      (R9), Z5, Z5
+	VMAXPS      Z5, Z0, Z5
+	VMOVUPS     Z5, (R9)
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed; // VCVTNEPS2BF16 Z5, Y5
+	VMOVUPS     Y5, (DX)
+	ADDQ        CX, R9
+	VPMOVZXWD   64(DX), Z5
+	VPSLLD      $0x10, Z5, Z5
+	VFMADD213PS Z4, Z2, Z5
+	VADDPS      (BX), Z5, Z5
+	VMAXPS      Z5, Z0, Z5
+	VMOVUPS     Z5, (BX)
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed; // VCVTNEPS2BF16 Z5, Y5
+	VMOVUPS     Y5, 64(DX)
+	ADDQ        CX, BX
+	ADDQ        $0x00000080, DX
+	DECQ        AX
+	JNZ         halfsquare
+	ADDQ        $0x00000100, DX
+	DECQ        32(SP)
+	JNZ         halfrank
+	ADDQ        $0x00000a00, DX
 
 done:
 	LDMXCSR (SP)

@@ -65,7 +65,6 @@ func PolicyConv(logits, x, packed, bias []float32, conv *[encoding.NumPolicy]uin
 	}
 	k := policyWords(ci, p)
 	clear(pad) // the border stays
-	var jobs [64]uint64
 	for b := range boards {
 		if board := x[b*64*ci:][:64*ci]; !half {
 			padBoard(pad, board, ci, k)
@@ -74,33 +73,57 @@ func PolicyConv(logits, x, packed, bias []float32, conv *[encoding.NumPolicy]uin
 				toHalf(pad[((r+1)*10+1)*k:], board[r*8*ci:][:8*ci])
 			}
 		}
-		moves := legal[legalStart[b]:legalStart[b+1]]
-		y := logits[legalStart[b]:][:len(moves)]
-		for len(moves) > 0 {
-			n := min(len(jobs), len(moves))
-			for i, m := range moves[:n] {
-				plane, from := int(conv[m]>>6), int(conv[m]&63)
-				y[i] = bias[plane]
-				// Where its input and its weights begin, in bytes: see policyArgs.
-				jobs[i] = uint64(f32*(from>>3*10+from&7)*k) | uint64(f32*plane*9*k)<<32
-			}
-			policyDots(y[:n], pad, packed, jobs[:n], k, half)
-			moves, y = moves[n:], y[n:]
-		}
+		at := policyInput{pad, k * f32, 10 * k * f32, panelBytes}
+		at.logits(logits[legalStart[b]:legalStart[b+1]], packed, bias, conv, legal[legalStart[b]:], k, half)
 	}
 }
 
-// policyDots adds to y[i] the products of job i; k is the number of words of a
-// square of pad [10][10][k], a multiple of 16. half says that words are of bf16.
-func policyDots(y, pad, packed []float32, jobs []uint64, k int, half bool) {
+// PolicyHasPairs says whether PolicyPairs takes ci channels, to which HasPairs applies.
+func PolicyHasPairs(ci int) bool { return policyHalf(ci, BF16) }
+
+// PolicyPairs is PolicyConv in bf16 of pairs x.
+func PolicyPairs(logits, x, packed, bias []float32, conv *[encoding.NumPolicy]uint16, legalStart []int32, legal []uint16, boards, ci int) {
+	x, packed = x[:PairsLen(boards, ci)], packed[:PackedPolicyConvLen(ci, len(bias), BF16)]
+	for b := range boards {
+		at := policyInput{x[b/2*channelBlocks(ci)*pairFloats+b%2*panel:], 2 * pairLine, 20 * pairLine, pairFloats * f32}
+		at.logits(logits[legalStart[b]:legalStart[b+1]], packed, bias, conv, legal[legalStart[b]:], ci/2, true)
+	}
+}
+
+// policyInput is the input of one board with a border of zeros: its words, and the bytes
+// between squares, ranks and panels of channels.
+type policyInput struct {
+	words              []float32
+	square, row, panel int
+}
+
+// logits sets y to the logits of as many moves; k is the number of words of a square.
+func (p *policyInput) logits(y, packed, bias []float32, conv *[encoding.NumPolicy]uint16, moves []uint16, k int, half bool) {
+	var jobs [64]uint64
+	for len(y) > 0 {
+		n := min(len(jobs), len(y))
+		for i, m := range moves[:n] {
+			plane, from := int(conv[m]>>6), int(conv[m]&63)
+			y[i] = bias[plane]
+			// Where its input and its weights begin, in bytes: see policyArgs.
+			jobs[i] = uint64(from>>3*p.row+from&7*p.square) | uint64(f32*plane*9*k)<<32
+		}
+		p.dots(y[:n], packed, jobs[:n], k, half)
+		moves, y = moves[n:], y[n:]
+	}
+}
+
+// dots adds to y[i] the products of job i; k is the number of words of a square, a
+// multiple of 16. half says that words are of bf16.
+func (p *policyInput) dots(y, packed []float32, jobs []uint64, k int, half bool) {
 	f := vectors().policyDots[index(half)]
 	if f == nil { // still a fraction of what all outputs would cost
-		policyDotsGeneric(y, pad, packed, jobs, k)
+		policyDotsGeneric(y, p.words, packed, jobs, k)
 		return
 	}
 	a := policyArgs{
-		y: at(y, 0), x: at(pad, 0), w: at(packed, 0), jobs: &jobs[0],
-		row: uintptr(10 * k * f32), square: uintptr(k * f32), panels: uintptr(k / panel), n: uintptr(len(jobs)),
+		y: at(y, 0), x: at(p.words, 0), w: at(packed, 0), jobs: &jobs[0],
+		row: uintptr(p.row), square: uintptr(p.square), panel: uintptr(p.panel), panels: uintptr(k / panel), n: uintptr(len(jobs)),
 	}
 	run(f, &a)
 }

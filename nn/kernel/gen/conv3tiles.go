@@ -31,6 +31,8 @@ func genConv3Tiles() {
 	}
 	padPairs(1)
 	padPairs(2)
+	joinPairs(1)
+	joinPairs(2)
 	genWords()
 	genTapGrad()
 }
@@ -105,9 +107,9 @@ func (c *tileConv) convolve(f *frame) {
 		})
 		MOVQ(f.mem("xPair"), reg.R10)
 		ADDQ(reg.R10, c.x)
+		MOVQ(f.mem("yPair"), reg.R10)
+		ADDQ(reg.R10, c.yPair)
 		for range c.boards {
-			MOVQ(f.mem("yBoard"), reg.R10)
-			ADDQ(reg.R10, c.yPair)
 			MOVQ(f.mem("sumBoard"), reg.R10)
 			ADDQ(reg.R10, c.sumPair)
 		}
@@ -302,6 +304,76 @@ func padPairs(boards int) {
 		CMPQ(f.mem("half"), Imm(0))
 		JE(LabelRef("done"))
 		block("half", true)
+		Label("done")
+	})
+}
+
+// joinPairs emits the end of a residual block of a pair of boards, or of one: z and x become
+// max(floor, gate*z + beta + x), of which x keeps all bits.
+func joinPairs(boards int) {
+	v := avx512
+	name := "join" + []string{"One", "Pair"}[boards-1]
+	v.kernel(name, "joinArgs", fmt.Sprintf("ends the residual block of %d boards.", boards), func(f *frame) {
+		floor, row := f.broadcast(v, "floor"), f.load("xRow")
+		z, x, gate, beta := f.load("z"), f.load("x"), f.load("gate"), f.load("beta")
+		ADDQ(U32(rankBytes+squareBytes), z) // the first square
+		block := func(label string, panels int) {
+			gates, betas := v.grid(boards, panels), v.grid(boards, panels)
+			at, from := GP64(), []reg.GPVirtual{GP64(), GP64()}[:boards]
+			XORQ(at, at)
+			for b, p := range from {
+				for i := range panels {
+					m := Mem{Index: at, Scale: 1, Disp: i * panelBytes}
+					m.Base = gate
+					VMOVUPS(m, gates[b][i])
+					m.Base = beta
+					VMOVUPS(m, betas[b][i])
+				}
+				ADDQ(f.mem("gateBoard"), at)
+				MOVQ(x, p)
+				if b == 1 {
+					ADDQ(f.mem("xBoard"), p)
+				}
+			}
+			ranks, squares := AllocLocal(8), GP64()
+			times(label+"rank", ranks, 8, func() {
+				times(label+"square", squares, 8, func() {
+					for b, p := range from {
+						r := v.vecs(panels)
+						for i := range r {
+							r[i] = halfRows.load(v, Mem{Base: z, Disp: b*lineBytes + i*lineBytes/2})
+							VFMADD213PS(betas[b][i], gates[b][i], r[i])
+							VADDPS(Mem{Base: p, Disp: i * panelBytes}, r[i], r[i])
+							VMAXPS(r[i], floor, r[i]) // NaN passes
+							VMOVUPS(r[i], Mem{Base: p, Disp: i * panelBytes})
+						}
+						to := Mem{Base: z, Disp: b * lineBytes}
+						if panels == 1 {
+							halfRows.store(r[0], to)
+						} else {
+							VMOVUPS(toBF16Halves(r[0], r[1]), to)
+						}
+						ADDQ(row, p)
+					}
+					ADDQ(U32(squareBytes), z)
+				})
+				ADDQ(U32(2*squareBytes), z)
+			})
+			ADDQ(U32(blockBytes-8*rankBytes), z)
+		}
+		n := f.local("blocks")
+		CMPQ(n, Imm(0))
+		JE(LabelRef("whole"))
+		loop("block", n, func() {
+			block("whole", 2)
+			for _, p := range []reg.Register{x, gate, beta} {
+				ADDQ(U32(2*panelBytes), p)
+			}
+		})
+		Label("whole")
+		CMPQ(f.mem("half"), Imm(0))
+		JE(LabelRef("done"))
+		block("half", 1)
 		Label("done")
 	})
 }

@@ -42,7 +42,7 @@ func genPolicy(v isa, pr product) {
 					}
 				}
 				for _, p := range files {
-					ADDQ(Imm(panelBytes), p)
+					ADDQ(f.mem("panel"), p)
 				}
 				ADDQ(U32(taps*taps*panelBytes), wp)
 			})
