@@ -86,7 +86,7 @@ func (e *Evaluator) allocate() {
 	}
 	f := e.net.arch.Width()
 	p := e.net.precision
-	group := kernel.Conv3Group(p)
+	const group = kernel.Conv3Group
 	e.group = min(e.chunk, maxGroup, max(group, groupBytes/(3*encoding.NumSquares*f*4)/group*group))
 	e.pairs = nil
 	if e.net.inPairs(f) {

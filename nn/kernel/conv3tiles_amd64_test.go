@@ -96,3 +96,69 @@ func TestDirectWeightGrad(t *testing.T) {
 		}
 	})
 }
+
+// pairAt is number c of a square of a board in pairs of channels channels.
+func pairAt(pairs []float32, channels, board, square, c int) float32 {
+	word := pairs[(board/2*channelBlocks(channels)+c/32)*pairFloats+((square/8+1)*10+square%8+1)*2*panel+board%2*panel+c%32/2]
+	return math.Float32frombits(math.Float32bits(word) >> (c % 2 * 16) << 16)
+}
+
+// Convolutions of pairs are those of rows that are stored in bf16, bit for bit; the end of a
+// block and the policy read and write them as rows; and nobody writes to their borders.
+func TestPairs(t *testing.T) {
+	forDirect(t, func(t *testing.T, rng testRand, boards, ci, co int) {
+		x, w, bias := rng.floats(boards*64*ci), rng.floats(co*ci*9), rng.floats(co)
+		packed, n := packedConv(w, ci, co, BF16), boards*64*co
+		want, wantSum, wantSquares := poisonHalves(n), poison(boards*co), poison(boards*co)
+		Conv3Sums(want, wantSum, wantSquares, x, packed, bias, boards, ci, co, ReLU, BF16, poison(Conv3ScratchLen(ci, co, BF16)))
+
+		in, y, scratch := make([]float32, PairsLen(boards, ci)), make([]float32, PairsLen(boards, co)), poison(PairsScratchLen)
+		ToPairs(in, x, boards, ci)
+		sum, squares := poison(boards*co), poison(boards*co)
+		ConvPairs(y, sum, squares, in, packed, bias, boards, ci, co, ReLU, scratch)
+		sameBits(t, "sum", sum, wantSum)
+		sameBits(t, "squares", squares, wantSquares)
+		rows := make([]float32, n)
+		for i := range rows {
+			rows[i] = pairAt(y, co, i/64/co, i/co%64, i%co)
+			if rows[i] != want.float(i) {
+				t.Fatalf("y[%d] = %g, want %g", i, rows[i], want.float(i))
+			}
+		}
+		checkPolicyPairs(t, rng, y, rows, boards, co)
+
+		res, gate, beta := rng.floats(n), rng.floats(boards*co), rng.floats(boards*co)
+		out := append([]float32(nil), res...)
+		JoinPairs(out, y, gate, beta, boards, co, ReLU)
+		for i, v := range out {
+			at := i/64/co*co + i%co
+			exact := max(0, float64(gate[at])*float64(rows[i])+float64(beta[at])+float64(res[i]))
+			if math.Abs(float64(v)-exact) > 1e-5*(1+exact) {
+				t.Fatalf("end of block %d: %g, want %g", i, v, exact)
+			}
+			if got := pairAt(y, co, i/64/co, i/co%64, i%co); float64(got) != modelHalf(v) {
+				t.Fatalf("pair of %d: %g, want %g rounded", i, got, v)
+			}
+		}
+		for i, v := range y {
+			if rank, file := i%pairFloats/(20*panel), i%pairFloats/(2*panel)%10; (rank%9 == 0 || file%9 == 0) && v != 0 {
+				t.Fatalf("border: word %d is %g", i, v)
+			}
+		}
+	})
+}
+
+// checkPolicyPairs holds the logits from pairs against those from the same numbers in rows.
+func checkPolicyPairs(t *testing.T, rng testRand, pairs, rows []float32, boards, channels int) {
+	t.Helper()
+	if !PolicyHasPairs(channels) {
+		return
+	}
+	c := newPolicyConvCase(rng, channels, boards)
+	copy(c.x, rows)
+	want := c.run(poison, 0, boards, BF16)
+	packed, logits := poison(PackedPolicyConvLen(channels, len(c.bias), BF16)), poison(len(c.legal))
+	PackPolicyConv(packed, c.w, channels, len(c.bias), BF16)
+	PolicyPairs(logits, pairs, packed, c.bias, c.conv, c.start, c.legal, boards, channels)
+	sameBits(t, "logits", logits, want)
+}

@@ -161,3 +161,22 @@ func passInBounds(mem func(int) []float32, c int) {
 	SGDNesterov(x, res, res, 0.1, 0.9, 0)
 	AdamW(w, x[:c], res[:c], a, 0.1, 0.9, 0.9, 1, 0, 1, 1)
 }
+
+// The same of what works on pairs of boards.
+func TestPairsStayInBounds(t *testing.T) {
+	const ci, co = 112, 96
+	if !HasPairs(ci, BF16) {
+		t.Skip("SKIPPED: this CPU has no tiles")
+	}
+	rng := newRand(t)
+	for _, boards := range []int{1, 4, 5} {
+		for _, low := range []bool{false, true} {
+			mem := func(n int) []float32 { return guarded(t, rng, n, low) }
+			x, y, packed := mem(PairsLen(boards, ci)), mem(PairsLen(boards, co)), mem(PackedConv3Len(ci, co, BF16))
+			PackConv3(packed, mem(9*ci*co), ci, co, BF16)
+			ToPairs(x, mem(boards*64*ci), boards, ci)
+			ConvPairs(y, mem(boards*co), mem(boards*co), x, packed, mem(co), boards, ci, co, None, mem(PairsScratchLen))
+			JoinPairs(mem(boards*64*co), y, mem(boards*co), mem(boards*co), boards, co, ReLU)
+		}
+	}
+}

@@ -19,16 +19,6 @@ const (
 	callBoards = 8
 )
 
-// groupBoards is how many boards share a pass over the weights. The points of 8
-// (64 channels, fp32: 590 KB) stay in a second-level cache of 1 MiB. CPUs with tiles
-// have 2 MiB, and there 16 boards are faster (docs/KERNELS.md).
-func groupBoards(p Precision) int {
-	if inTiles(p) {
-		return 16
-	}
-	return 8
-}
-
 // winograd says whether the active tier convolves ci -> co by transforms; the
 // other sizes go the direct way.
 func winograd(ci, co int) bool {
@@ -107,16 +97,15 @@ func (t *tapPanel) copyTaps(w []float32, outStride, inStride int) {
 }
 
 func winogradScratchLen(ci, co int, p Precision) int {
-	tiles := groupBoards(p) * boardTiles
+	tiles := Conv3Group * boardTiles
 	return tempFloats + points*(tiles*words(ci, p)+planePad) + points*(tiles*2*panel+planePad)
 }
 
 // winogradConv is Conv3 in the transformed domain. sum and squares [boards][co]
 // may be nil.
 func winogradConv(y Stored, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, p Precision, scratch []float32) {
-	group := groupBoards(p)
-	for b := 0; b < boards; b += group {
-		n := min(group, boards-b)
+	for b := 0; b < boards; b += Conv3Group {
+		n := min(Conv3Group, boards-b)
 		w := winogradGroup{ci: ci, co: co, boards: n, precision: p, temp: scratch[:tempFloats]}
 		v := scratch[tempFloats:]
 		w.input(v, x[b*64*ci:])
