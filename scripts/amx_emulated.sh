@@ -21,7 +21,7 @@ for word; do # anywhere: the lines above, and nothing else
 done
 cd "$(dirname "$0")/.."
 [[ $# -le 1 && ${1:-} != -* ]] || { echo "$0: \"$*\": want one pattern of tests; --help says more" >&2; exit 2; }
-tests=${1:-Tile|Entries|ArgumentSizes|StepWords}
+tests=${1:-Tile|Direct|Pairs|Entries|ArgumentSizes|StepWords}
 go=${GO:-go} bochs=${BOCHS:-bochs} cpio=${CPIO:-cpio} xorriso=${XORRISO:-xorriso}
 bios=${BIOS:-/usr/share/bochs/BIOS-bochs-latest} vgabios=${VGABIOS:-/usr/share/bochs/VGABIOS-lgpl-latest.bin}
 isolinux=${ISOLINUX:-/usr/lib/ISOLINUX}/isolinux.bin
