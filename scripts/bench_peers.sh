@@ -22,7 +22,7 @@ if [ "${AVX2:-0}" = 1 ]; then
 	export ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2
 	TIER=avx2 PRECISIONS=${PRECISIONS:-fp32}
 elif grep -qsw avx512f /proc/cpuinfo; then # PyTorch itself stops at AVX2 in what is not oneDNN
-	export ATEN_CPU_CAPABILITY=${ATEN_CPU_CAPABILITY:-avx512}
+	export ATEN_CPU_CAPABILITY=avx512
 fi
 pairs=${PAIRS:-7} nets=${NETS:-64x6 128x10} batches=${BATCHES-1 8 64} train_batches=${TRAIN_BATCHES-64 256}
 precisions=${PRECISIONS:-fp32 bf16} threads=${THREADS:-1} seconds=${SECONDS_EACH:-1} tier=${TIER:-auto}
