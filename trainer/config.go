@@ -11,8 +11,9 @@ import (
 
 // Names of the optimizers.
 const (
-	OptimizerSGD   = "sgd"   // Nesterov momentum
-	OptimizerAdamW = "adamw" // decoupled weight decay
+	OptimizerSGD    = "sgd"    // Nesterov momentum
+	OptimizerAdamW  = "adamw"  // decoupled weight decay
+	OptimizerNAdamW = "nadamw" // AdamW with Nesterov momentum
 )
 
 // MaxConsecutiveSkips is how many steps in a row may be skipped for a loss or
@@ -40,13 +41,16 @@ type Config struct {
 	GradAccumSteps int // micro-batches of a step; the loss is divided by it
 	Workers        int // goroutines of a CPU; 0 = GOMAXPROCS. Results do not depend on it
 
-	Optimizer   string  // OptimizerSGD or OptimizerAdamW
+	Optimizer   string  // OptimizerSGD, OptimizerAdamW or OptimizerNAdamW
 	Momentum    float64 // SGD: [0,1)
-	Beta1       float64 // AdamW: decay of the first moment, [0,1)
-	Beta2       float64 // AdamW: decay of the second moment, [0,1)
-	Epsilon     float64 // AdamW: added to the root of the second moment, > 0
-	WeightDecay float64 // AdamW: lr*WeightDecay*w is subtracted from weights (not biases, gamma, beta)
-	ClipNorm    float64 // global gradient norm above which gradients are scaled down; 0 = off
+	Beta1       float64 // AdamW, NAdamW: decay of the first moment, [0,1)
+	Beta2       float64 // AdamW, NAdamW: decay of the second moment, [0,1)
+	Epsilon     float64 // AdamW, NAdamW: added to the root of the second moment, > 0
+	WeightDecay float64 // AdamW, NAdamW: lr*WeightDecay*w is subtracted from weights (not biases, gamma, beta)
+	// MomentumDecay in [0,1], of NAdamW: its momentum grows from half of Beta1 to Beta1 at
+	// this rate; 0 = it is Beta1 from the first step.
+	MomentumDecay float64
+	ClipNorm      float64 // global gradient norm above which gradients are scaled down; 0 = off
 
 	Schedule Schedule // learning rate by step
 	Warmup   Warmup
@@ -120,8 +124,9 @@ func (c *Config) Validate() error {
 }
 
 func (c *Config) validateOptimizer() error {
-	if c.Optimizer != OptimizerSGD && c.Optimizer != OptimizerAdamW {
-		return configError("optimizer", "%q is neither sgd nor adamw", c.Optimizer)
+	sgd := c.Optimizer == OptimizerSGD
+	if !sgd && c.Optimizer != OptimizerAdamW && c.Optimizer != OptimizerNAdamW {
+		return configError("optimizer", "%q is none of sgd, adamw and nadamw", c.Optimizer)
 	}
 	for _, f := range []struct {
 		name string
@@ -129,10 +134,11 @@ func (c *Config) validateOptimizer() error {
 		ok   bool
 	}{
 		{"momentum", c.Momentum, c.Momentum >= 0 && c.Momentum < 1},
-		{"beta1", c.Beta1, c.Optimizer != OptimizerAdamW || (c.Beta1 >= 0 && c.Beta1 < 1)},
-		{"beta2", c.Beta2, c.Optimizer != OptimizerAdamW || (c.Beta2 >= 0 && c.Beta2 < 1)},
-		{"epsilon", c.Epsilon, c.Optimizer != OptimizerAdamW || c.Epsilon > 0},
+		{"beta1", c.Beta1, sgd || (c.Beta1 >= 0 && c.Beta1 < 1)},
+		{"beta2", c.Beta2, sgd || (c.Beta2 >= 0 && c.Beta2 < 1)},
+		{"epsilon", c.Epsilon, sgd || c.Epsilon > 0},
 		{"weight_decay", c.WeightDecay, c.WeightDecay >= 0 && !math.IsInf(c.WeightDecay, 0)},
+		{"momentum_decay", c.MomentumDecay, c.MomentumDecay >= 0 && c.MomentumDecay <= 1},
 		{"clip_norm", c.ClipNorm, c.ClipNorm >= 0},
 		{"bn_momentum", c.BNMomentum, c.BNMomentum > 0 && c.BNMomentum <= 1},
 	} {

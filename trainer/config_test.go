@@ -28,6 +28,7 @@ func TestConfigValidate(t *testing.T) {
 		"momentum":         func(c *Config) { c.Momentum = 1 },
 		"beta2":            func(c *Config) { c.Optimizer, c.Beta2 = OptimizerAdamW, 1 },
 		"epsilon":          func(c *Config) { c.Optimizer, c.Epsilon = OptimizerAdamW, 0 },
+		"momentum_decay":   func(c *Config) { c.MomentumDecay = 1.5 },
 		"weight_decay":     func(c *Config) { c.WeightDecay = -1 },
 		"clip_norm":        func(c *Config) { c.ClipNorm = math.NaN() },
 		"bn_momentum":      func(c *Config) { c.BNMomentum = 0 },

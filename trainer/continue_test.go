@@ -11,10 +11,10 @@ import (
 )
 
 // What ReadState reads makes a fresh trainer of the net go on as the old one: the
-// same steps give the same weights, with both optimizers.
+// same steps give the same weights, with each optimizer.
 func TestContinue(t *testing.T) {
 	a := nntest.TinyArch()
-	for _, optimizer := range []string{OptimizerSGD, OptimizerAdamW} {
+	for _, optimizer := range []string{OptimizerSGD, OptimizerAdamW, OptimizerNAdamW} {
 		cfg := testConfig(a, 8)
 		cfg.Optimizer = optimizer
 		old := newTestTrainer(t, nntest.Net(a, 3), cfg)

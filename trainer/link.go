@@ -44,7 +44,7 @@ func openLink(t *Trainer) (*link, error) {
 	c := &t.cfg
 	want := device.Config{
 		Arch: t.net.Arch, Capacity: c.BatchSize, Precision: c.Precision, Workers: c.Workers, BNMomentum: c.BNMomentum,
-		Optimizer: c.Optimizer, Momentum: float32(c.Momentum), Beta1: c.Beta1, Beta2: c.Beta2,
+		Optimizer: c.Optimizer, Momentum: float32(c.Momentum), Beta1: c.Beta1, Beta2: c.Beta2, MomentumDecay: c.MomentumDecay,
 		Epsilon: float32(c.Epsilon), Decay: float32(c.WeightDecay), L2: float32(c.l2Weight()),
 	}
 	for i := range c.Losses {

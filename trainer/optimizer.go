@@ -5,7 +5,7 @@ import "github.com/chessbrain/chessbrain/nn"
 // optimizerState is what an optimizer remembers; the device has the arithmetic.
 type optimizerState struct {
 	moments []moment
-	steps   int64 // that it has taken: AdamW's bias correction depends on it
+	steps   int64 // that it has taken: corrections of the moments depend on it
 }
 
 // moment is one tensor of state a trained parameter, such as the velocity.
@@ -15,9 +15,9 @@ type moment struct {
 }
 
 func newOptimizerState(optimizer string, trained []nn.ParamSpec) (o optimizerState) {
-	names := []string{"velocity"}
-	if optimizer == OptimizerAdamW {
-		names = []string{"m", "v"}
+	names := []string{"m", "v"}
+	if optimizer == OptimizerSGD {
+		names = []string{"velocity"}
 	}
 	for _, name := range names {
 		m := moment{name: name}

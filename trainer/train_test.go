@@ -98,7 +98,7 @@ func TestAccumulatedStepCounts(t *testing.T) {
 	sameBits(t, "after the end", before, tr.Net())
 }
 
-// TestOverfit: 32 rows are learnt by heart, with both optimizers.
+// TestOverfit: 32 rows are learnt by heart, with each optimizer.
 func TestOverfit(t *testing.T) { eachNet(t, checkOverfit) }
 
 func checkOverfit(t *testing.T, arch nn.Arch, amp bool) {
@@ -110,11 +110,11 @@ func checkOverfit(t *testing.T, arch nn.Arch, amp bool) {
 		clear(p)
 		p[rng.IntN(len(p))] = 1
 	}
-	for _, optimizer := range []string{OptimizerSGD, OptimizerAdamW} {
+	for _, optimizer := range []string{OptimizerSGD, OptimizerAdamW, OptimizerNAdamW} {
 		t.Run(optimizer, func(t *testing.T) {
 			cfg := DefaultConfig()
 			cfg.BatchSize, cfg.Optimizer, cfg.Schedule = 32, optimizer, ConstantLR(.05)
-			if optimizer == OptimizerAdamW {
+			if optimizer != OptimizerSGD {
 				cfg.Schedule = ConstantLR(.005)
 			} else if arch.Sparse() { // without batch norm
 				cfg.Schedule = ConstantLR(.2)
@@ -212,9 +212,10 @@ func unknownPolicies(b *encoding.TrainBatch) (n int) {
 func TestResumeBitEqual(t *testing.T) { eachNet(t, checkResume) }
 
 func checkResume(t *testing.T, arch nn.Arch, amp bool) {
-	for _, optimizer := range []string{OptimizerSGD, OptimizerAdamW} {
+	for _, optimizer := range []string{OptimizerSGD, OptimizerAdamW, OptimizerNAdamW} {
 		for _, accum := range []int{1, 4} {
 			cfg := testConfig(arch, 16)
+			cfg.MomentumDecay = 0.004
 			cfg.Optimizer, cfg.GradAccumSteps, cfg.Precision = optimizer, accum, precisionOf(amp)
 			cfg.SWA = SWAConfig{Period: 2, MaxAverages: 3}
 			cfg.Schedule = Schedule{{DurationSteps: []int64{8}, LR: []float64{.01, .001}, Transition: []Transition{Cosine}}}

@@ -782,6 +782,8 @@ const (
 	Training_SGD Training_Optimizer = 0
 	// Adam with decoupled weight decay.
 	Training_ADAMW Training_Optimizer = 1
+	// ADAMW with Nesterov momentum, as lczero-training has it. Not on GPUs.
+	Training_NADAMW Training_Optimizer = 2
 )
 
 // Enum value maps for Training_Optimizer.
@@ -789,10 +791,12 @@ var (
 	Training_Optimizer_name = map[int32]string{
 		0: "SGD",
 		1: "ADAMW",
+		2: "NADAMW",
 	}
 	Training_Optimizer_value = map[string]int32{
-		"SGD":   0,
-		"ADAMW": 1,
+		"SGD":    0,
+		"ADAMW":  1,
+		"NADAMW": 2,
 	}
 )
 
@@ -5565,17 +5569,20 @@ type Training struct {
 	LrRule []*LRRule `protobuf:"bytes,12,rep,name=lr_rule,json=lrRule" json:"lr_rule,omitempty"`
 	// Slow start of the learning rate.
 	Warmup *Warmup `protobuf:"bytes,13,opt,name=warmup" json:"warmup,omitempty"`
-	// Kind: SGD or ADAMW.
+	// Kind: SGD, ADAMW or NADAMW.
 	Optimizer *Training_Optimizer `protobuf:"varint,14,opt,name=optimizer,enum=chessbrain.config.v1.Training_Optimizer,def=0" json:"optimizer,omitempty"`
 	// SGD: share of the last direction that is kept.
 	Momentum *float64 `protobuf:"fixed64,15,opt,name=momentum,def=0.9" json:"momentum,omitempty"`
-	// ADAMW: decay of the first moment.
+	// ADAMW, NADAMW: decay of the first moment.
 	Beta1 *float64 `protobuf:"fixed64,16,opt,name=beta1,def=0.9" json:"beta1,omitempty"`
-	// ADAMW: decay of the second moment.
+	// ADAMW, NADAMW: decay of the second moment.
 	Beta2 *float64 `protobuf:"fixed64,17,opt,name=beta2,def=0.999" json:"beta2,omitempty"`
-	// ADAMW: added to the root of the second moment.
+	// ADAMW, NADAMW: added to the root of the second moment.
 	Epsilon *float64 `protobuf:"fixed64,18,opt,name=epsilon,def=1e-08" json:"epsilon,omitempty"`
-	// With ADAMW: lr x weight_decay x weight is subtracted from each weight in a step. (SGD: use the loss of kind L2.)
+	// NADAMW: how fast its momentum grows to beta1: in step t it is beta1 x (1 - 0.5 x 0.96^(momentum_decay x t)). 0 = it is
+	// beta1 from the first step, as in lczero-training; PyTorch has 0.004.
+	MomentumDecay *float64 `protobuf:"fixed64,42,opt,name=momentum_decay,json=momentumDecay,def=0" json:"momentum_decay,omitempty"`
+	// With ADAMW and NADAMW: lr x weight_decay x weight is subtracted from each weight in a step. (SGD: use the loss of kind L2.)
 	WeightDecay *float64 `protobuf:"fixed64,19,opt,name=weight_decay,json=weightDecay,def=0.01" json:"weight_decay,omitempty"`
 	// Global gradient norm above which the gradient is scaled down; 0 = off.
 	ClipNorm *float64 `protobuf:"fixed64,20,opt,name=clip_norm,json=clipNorm,def=10" json:"clip_norm,omitempty"`
@@ -5643,6 +5650,7 @@ const (
 	Default_Training_Beta1                 = float64(0.9)
 	Default_Training_Beta2                 = float64(0.999)
 	Default_Training_Epsilon               = float64(1e-08)
+	Default_Training_MomentumDecay         = float64(0)
 	Default_Training_WeightDecay           = float64(0.01)
 	Default_Training_ClipNorm              = float64(10)
 	Default_Training_HaltOnGradientNorm    = bool(false)
@@ -5828,6 +5836,13 @@ func (x *Training) GetEpsilon() float64 {
 		return *x.Epsilon
 	}
 	return Default_Training_Epsilon
+}
+
+func (x *Training) GetMomentumDecay() float64 {
+	if x != nil && x.MomentumDecay != nil {
+		return *x.MomentumDecay
+	}
+	return Default_Training_MomentumDecay
 }
 
 func (x *Training) GetWeightDecay() float64 {
@@ -7734,7 +7749,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\tModelKind\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
 	"\n" +
-	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\x9d\x1a\n" +
+	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\xde\x1a\n" +
 	"\bTraining\x12W\n" +
 	"\x06source\x18\x01 \x01(\x0e2%.chessbrain.config.v1.Training.Source:\bSELFPLAYB\x0e\x92\xb5\x18\n" +
 	"\n" +
@@ -7781,7 +7796,8 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\bmomentum\x18\x0f \x01(\x01:\x030.9B\t\x8a\xb5\x18\x05[0,1)R\bmomentum\x12$\n" +
 	"\x05beta1\x18\x10 \x01(\x01:\x030.9B\t\x8a\xb5\x18\x05[0,1)R\x05beta1\x12&\n" +
 	"\x05beta2\x18\x11 \x01(\x01:\x050.999B\t\x8a\xb5\x18\x05[0,1)R\x05beta2\x12*\n" +
-	"\aepsilon\x18\x12 \x01(\x01:\x051e-08B\t\x8a\xb5\x18\x05(0,1]R\aepsilon\x12I\n" +
+	"\aepsilon\x18\x12 \x01(\x01:\x051e-08B\t\x8a\xb5\x18\x05(0,1]R\aepsilon\x123\n" +
+	"\x0emomentum_decay\x18* \x01(\x01:\x010B\t\x8a\xb5\x18\x05[0,1]R\rmomentumDecay\x12I\n" +
 	"\fweight_decay\x18\x13 \x01(\x01:\x040.01B \x8a\xb5\x18\b[0,1000]\x92\xb5\x18\x10\n" +
 	"\fweight-decay\x18\tR\vweightDecay\x12=\n" +
 	"\tclip_norm\x18\x14 \x01(\x01:\x0210B\x1c\x8a\xb5\x18\a[0,1e9]\x92\xb5\x18\r\n" +
@@ -7836,10 +7852,12 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x06DIRECT\x10\x00\x12\b\n" +
 	"\x04MAIN\x10\x01\x12\t\n" +
 	"\x05EXTRA\x10\x02\x12\r\n" +
-	"\tTRAINONLY\x10\x03\"\x1f\n" +
+	"\tTRAINONLY\x10\x03\"+\n" +
 	"\tOptimizer\x12\a\n" +
 	"\x03SGD\x10\x00\x12\t\n" +
-	"\x05ADAMW\x10\x01\"4\n" +
+	"\x05ADAMW\x10\x01\x12\n" +
+	"\n" +
+	"\x06NADAMW\x10\x02\"4\n" +
 	"\x03AMP\x12\b\n" +
 	"\x04AUTO\x10\x00\x12\x06\n" +
 	"\x02ON\x10\x01\x12\a\n" +

@@ -243,6 +243,7 @@ var limits = []limit{
 	inTraining("beta1", both, func(c *trainer.Config, x float64) { c.Beta1 = x }),
 	inTraining("beta2", both, func(c *trainer.Config, x float64) { c.Beta2 = x }),
 	inTraining("epsilon", low, func(c *trainer.Config, x float64) { c.Epsilon = x }),
+	inTraining("momentum_decay", both, func(c *trainer.Config, x float64) { c.MomentumDecay = x }),
 	inTraining("weight_decay", low, func(c *trainer.Config, x float64) { c.WeightDecay = x }),
 	inTraining("clip_norm", low, func(c *trainer.Config, x float64) { c.ClipNorm = x }),
 	inTraining("bn_momentum", both, func(c *trainer.Config, x float64) { c.BNMomentum = x }),

@@ -258,6 +258,7 @@ func TestNewNetRefuses(t *testing.T) {
 		}
 	}
 	for name, cfg := range map[string]device.Config{
+		"NADAMW":             {Arch: nn.DefaultArch(), Capacity: 1, Optimizer: "nadamw"},
 		"an auxiliary head":  {Arch: nn.DefaultArch().WithAuxiliary(), Capacity: 1, Optimizer: "sgd"},
 		"a soft policy loss": {Arch: nn.DefaultArch(), Capacity: 1, Optimizer: "sgd", Terms: []device.Term{{Temperature: 4}}},
 	} {

@@ -88,6 +88,9 @@ func (d *Device) NewTrainer(cfg device.Config) (*Trainer, error) {
 	if cfg.Arch.Head(nn.Auxiliary) != nil || slices.ContainsFunc(cfg.Terms, func(t device.Term) bool { return t.Temperature != 0 }) {
 		return nil, fmt.Errorf("%w: training on a GPU has no auxiliary head and no soft policy loss: leave these losses away, or train with --device cpu", nn.ErrArch)
 	}
+	if cfg.Optimizer == "nadamw" {
+		return nil, fmt.Errorf("%w: training on a GPU has no optimizer NADAMW: take ADAMW, or train with --device cpu", nn.ErrArch)
+	}
 	t := &Trainer{dev: d, cfg: cfg, typ: typ, act: activation(cfg.Arch), layout: newLayout(cfg.Arch), mem: memory{d: d.driver}}
 	for _, term := range cfg.Terms {
 		t.terms[term.Head] = append(t.terms[term.Head], term)

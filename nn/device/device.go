@@ -67,13 +67,16 @@ type Config struct {
 	Workers    int // goroutines of a CPU, 0 = GOMAXPROCS; results do not depend on it
 	Terms      []Term
 	BNMomentum float64
-	Optimizer  string  // "sgd" (Nesterov) or "adamw"
+	Optimizer  string  // "sgd" (Nesterov), "adamw" or "nadamw"
 	Momentum   float32 // SGD
-	Beta1      float64 // AdamW
+	Beta1      float64 // AdamW, NAdamW
 	Beta2      float64
 	Epsilon    float32
-	Decay      float32 // AdamW's decoupled weight decay, of tensors of kind nn.Weight
-	L2         float32 // gradient += L2*w for tensors of kind nn.Weight
+	// MomentumDecay is NAdamW's: its momentum grows from half of Beta1 to Beta1 at this
+	// rate; 0 = it is Beta1 from the first step.
+	MomentumDecay float64
+	Decay         float32 // AdamW's decoupled weight decay, of tensors of kind nn.Weight
+	L2            float32 // gradient += L2*w for tensors of kind nn.Weight
 }
 
 // State is all that training changes, in host memory: a list a tensor, in the
@@ -87,10 +90,10 @@ type State struct {
 
 // NumMoments is how many moments the optimizer keeps of a weight.
 func (c *Config) NumMoments() int {
-	if c.Optimizer == "adamw" {
-		return 2
+	if c.Optimizer == "sgd" {
+		return 1
 	}
-	return 1
+	return 2
 }
 
 // Check refuses a state of another net or optimizer; parts that are nil are not looked at.
@@ -153,7 +156,7 @@ type Update struct {
 	Scale     float32 // gradients are multiplied by it: 1/(micro-batches*loss scale)
 	ClipNorm  float64 // 0 = off
 	LR        float32
-	Step      int64   // optimizer steps taken before this one (AdamW's correction)
+	Step      int64   // optimizer steps taken before this one (corrections of the moments)
 	Objective float64 // the step's loss; not finite = skip
 	// SWAKeep and SWAAdd, if SWAAdd is not 0, make the average SWAKeep*average +
 	// SWAAdd*weights after the step; SWAKeep 0 begins it.

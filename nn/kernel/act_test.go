@@ -156,6 +156,14 @@ func TestActivationPlaces(t *testing.T) {
 			}
 			AdamW(y, b, clone(b), v, 0.1, 0.9, 0.99, 1e-8, 0.01, 0.5, 0.5)
 		}},
+		{"NAdamW", func(y, a, b []float32) {
+			copy(y, a)
+			v := poison(len(a))
+			for i := range v {
+				v[i] = a[i] * a[i]
+			}
+			NAdamW(y, b, clone(b), v, 0.1, 0.9, 0.99, 1e-8, 0.01, 2, 0.5, 0.5)
+		}},
 	}
 	for _, c := range forwardCases {
 		passes = append(passes, pass{c.name, func(y, a, _ []float32) { c.run(y, a) }})

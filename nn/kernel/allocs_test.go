@@ -66,6 +66,7 @@ func TestNoAllocations(t *testing.T) {
 			SumSquares(x)
 			SGDNesterov(y, x, z, 0.1, 0.9, 0)
 			AdamW(y[:99], x[:99], z[:99], w[:99], 0.1, 0.9, 0.99, 1e-8, 0, 1, 1)
+			NAdamW(y[:99], x[:99], z[:99], w[:99], 0.1, 0.9, 0.99, 1e-8, 0, 1, 1, 1)
 			ExpandInput(input, masks, scalars, 1)
 			PolicyCrossEntropy(y, target, x, off, legal, target, 1)
 			WDLCrossEntropy([3]float32(x), [3]float32(x), 1)

@@ -118,6 +118,7 @@ type optArgs struct {
 	decay          uint64   // float32 bits (AdamW: lr*decay)
 	b1, c1, b2, c2 uint64   // float32 bits; c1 = 1-b1, c2 = 1-b2
 	eps, bc1, bc2  uint64   // float32 bits
+	cm, cg         uint64   // float32 bits, NAdamW's shares of moment and gradient
 }
 
 // padArgs are the arguments of assembly kernels; strides are in bytes.

@@ -26,6 +26,7 @@ type assembly struct {
 	sums         [2][2][2]asm // [half][masked][sumPanels, not one]
 	flat         [numFlatOps]asm
 	sgd, adamw   asm
+	nadamw       asm
 	softmax      asm
 	softmaxRows  [2]asm    // [backward]
 	layerNorm    [2][2]asm // [backward][with a skip]

@@ -35,6 +35,7 @@ func BenchmarkRows(b *testing.B) {
 		{"Add", 3, func() { Add(o, x, z) }},
 		{"SGDNesterov", 5, func() { SGDNesterov(o, x, z, 1e-9, 0.9, 0) }},
 		{"AdamW", 7, func() { AdamW(o, x, z, v, 1e-9, 0.9, 0.99, 1e-8, 0, 1, 1) }},
+		{"NAdamW", 7, func() { NAdamW(o, x, z, v, 1e-9, 0.9, 0.99, 1e-8, 0, 1, 1, 1) }},
 		{"SumSquares", 1, func() { SumSquares(x) }},
 	} {
 		b.Run(p.name, func(b *testing.B) {

@@ -57,6 +57,12 @@ func TestDenormalInputs(t *testing.T) {
 			AdamW(z, make([]float32, n), filled(n, tiny), make([]float32, n), huge, 1, 0.9, 1, 0, 1, 1)
 			return z
 		}},
+		{"NAdamW", func() []float32 {
+			clear(z)
+			n := len(z)
+			NAdamW(z, make([]float32, n), filled(n, tiny), make([]float32, n), huge, 1, 0.9, 1, 0, 1, 1, 1)
+			return z
+		}},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			forTiers(t, func(t *testing.T) {

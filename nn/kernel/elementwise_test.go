@@ -201,25 +201,32 @@ func TestSGDNesterov(t *testing.T) {
 	}
 }
 
-func TestAdamW(t *testing.T) {
+func TestAdamWAndNAdamW(t *testing.T) {
 	rng := newRand(t)
-	const lr, b1, b2, eps, decay, bc1, bc2 = 0.01, 0.9, 0.99, 1e-8, 0.1, 0.271, 0.0297
+	const lr, b1, b2, eps, decay, bc1, bc2, cm, cg = 0.01, 0.9, 0.99, 1e-8, 0.1, 0.271, 0.0297, 2.5, 0.4
 	for _, n := range flatLengths {
 		w, g, m, v := rng.floats(n), rng.floats(n), rng.floats(n), rng.floats(n)
-		wantW, wantM, wantV := make([]float64, n), make([]float64, n), make([]float64, n)
+		wantW, wantN, wantM, wantV := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 		for i := range wantW {
 			v[i] = v[i]*v[i] + 0.01
 			gi := float64(g[i])
 			wantM[i] = b1*float64(m[i]) + (1-b1)*gi
 			wantV[i] = b2*float64(v[i]) + (1-b2)*gi*gi
-			wantW[i] = float64(w[i])*(1-lr*decay) - lr*wantM[i]/bc1/(math.Sqrt(wantV[i]/bc2)+eps)
+			by := lr / (math.Sqrt(wantV[i]/bc2) + eps)
+			wantW[i] = float64(w[i])*(1-lr*decay) - wantM[i]/bc1*by
+			wantN[i] = float64(w[i])*(1-lr*decay) - (cm*wantM[i]+cg*gi)*by
 		}
 		forTiers(t, func(t *testing.T) {
-			w, m, v := append([]float32(nil), w...), append([]float32(nil), m...), append([]float32(nil), v...)
-			AdamW(w, g, m, v, lr, b1, b2, eps, decay, bc1, bc2)
-			closeTo(t, "w", w, wantW, nil, 2e-6)
-			closeTo(t, "m", m, wantM, nil, 1e-6)
-			closeTo(t, "v", v, wantV, nil, 1e-6)
+			for want, step := range map[*[]float64]func(w, m, v []float32){
+				&wantW: func(w, m, v []float32) { AdamW(w, g, m, v, lr, b1, b2, eps, decay, bc1, bc2) },
+				&wantN: func(w, m, v []float32) { NAdamW(w, g, m, v, lr, b1, b2, eps, decay, cm, cg, bc2) },
+			} {
+				w, m, v := clone(w), clone(m), clone(v)
+				step(w, m, v)
+				closeTo(t, "w", w, *want, nil, 2e-6)
+				closeTo(t, "m", m, wantM, nil, 1e-6)
+				closeTo(t, "v", v, wantV, nil, 1e-6)
+			}
 		})
 	}
 }

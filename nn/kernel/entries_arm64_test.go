@@ -34,6 +34,7 @@ var entries = []struct {
 	{"flatScaleNEON", "flatArgs", flatScaleNEON},
 	{"sgdNEON", "optArgs", sgdNEON},
 	{"adamwNEON", "optArgs", adamwNEON},
+	{"nadamwNEON", "optArgs", nadamwNEON},
 	{"peakNEON", "peakArgs", peakNEON},
 	{"winogradInputNEON", "winogradArgs", winogradInputNEON},
 	{"winogradOutputGradNEON", "winogradArgs", winogradOutputGradNEON},

@@ -54,7 +54,7 @@ func smallArgs(t *testing.T, kind string) *byte {
 			row: 640, square: 64, panel: 64, panels: 2, n: 2})
 	case "optArgs":
 		return bytesOf(&optArgs{w: mem(1), g: mem(tiny), m: mem(1), v: mem(tiny), n: 2,
-			lr: bits32(0.1), b1: bits32(0.9), b2: bits32(0.9), bc1: bits32(1), bc2: bits32(1)})
+			lr: bits32(0.1), b1: bits32(0.9), b2: bits32(0.9), bc1: bits32(1), bc2: bits32(1), cm: bits32(1), cg: bits32(1)})
 	case "pointArgs":
 		return bytesOf(&pointArgs{y: mem(0), x: mem(tiny), w: mem(1.1), xRow: 32, yRow: 128, xPoint: 384, yPoint: 1536,
 			wPoint: 1024, wPanel: 512, k: 8, rows: 12, points: 2})
@@ -146,7 +146,7 @@ func TestArgumentSizes(t *testing.T) {
 		{unsafe.Sizeof(squaresArgs{}), unsafe.Offsetof(squaresArgs{}.n)},
 		{unsafe.Sizeof(expandArgs{}), unsafe.Offsetof(expandArgs{}.firstBit)},
 		{unsafe.Sizeof(policyArgs{}), unsafe.Offsetof(policyArgs{}.n)},
-		{unsafe.Sizeof(optArgs{}), unsafe.Offsetof(optArgs{}.bc2)},
+		{unsafe.Sizeof(optArgs{}), unsafe.Offsetof(optArgs{}.cg)},
 		{unsafe.Sizeof(transposeArgs{}), unsafe.Offsetof(transposeArgs{}.n)},
 		{unsafe.Sizeof(tileArgs{}), unsafe.Offsetof(tileArgs{}.points)},
 		{unsafe.Sizeof(rowsArgs{}), unsafe.Offsetof(rowsArgs{}.blocks)},

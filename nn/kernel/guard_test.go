@@ -160,6 +160,7 @@ func passInBounds(mem func(int) []float32, c int) {
 	}
 	SGDNesterov(x, res, res, 0.1, 0.9, 0)
 	AdamW(w, x[:c], res[:c], a, 0.1, 0.9, 0.9, 1, 0, 1, 1)
+	NAdamW(w, x[:c], res[:c], a, 0.1, 0.9, 0.9, 1, 0, 1, 1, 1)
 }
 
 // The same of what works on pairs of boards.

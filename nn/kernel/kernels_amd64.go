@@ -164,6 +164,11 @@ func sgdAVX512(args *byte)
 //go:noescape
 func adamwAVX512(args *byte)
 
+// nadamwAVX512 is one step of NAdamW. args is a *optArgs.
+//
+//go:noescape
+func nadamwAVX512(args *byte)
+
 // mishAVX512 sets y = a*tanh(softplus(a)). args is a *flatArgs.
 //
 //go:noescape
@@ -483,6 +488,11 @@ func sgdAVX2(args *byte)
 //
 //go:noescape
 func adamwAVX2(args *byte)
+
+// nadamwAVX2 is one step of NAdamW. args is a *optArgs.
+//
+//go:noescape
+func nadamwAVX2(args *byte)
 
 // mishAVX2 sets y = a*tanh(softplus(a)). args is a *flatArgs.
 //

@@ -129,6 +129,11 @@ func sgdNEON(args *byte)
 //go:noescape
 func adamwNEON(args *byte)
 
+// nadamwNEON is one step of NAdamW. args is a *optArgs.
+//
+//go:noescape
+func nadamwNEON(args *byte)
+
 // peakNEON runs 24 multiply-adds a round on registers. args is a *peakArgs.
 //
 //go:noescape

@@ -3003,6 +3003,116 @@ panel:
 	MOVD R1, FPCR
 	RET
 
+// func nadamwNEON(args *byte)
+TEXT ·nadamwNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 16(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R7
+	MOVD 40(R0), R8
+	VDUP R8, V0.S4
+	MOVD 56(R0), R8
+	VDUP R8, V1.S4
+	MOVD 64(R0), R8
+	VDUP R8, V2.S4
+	MOVD 72(R0), R8
+	VDUP R8, V3.S4
+	MOVD 80(R0), R8
+	VDUP R8, V4.S4
+	MOVD 88(R0), R8
+	VDUP R8, V5.S4
+	MOVD 96(R0), R8
+	VDUP R8, V6.S4
+	MOVD 120(R0), R8
+	VDUP R8, V7.S4
+	MOVD 128(R0), R8
+	VDUP R8, V8.S4
+	MOVD 112(R0), R8
+	VDUP R8, V9.S4
+
+panel:
+	FLDPQ 0(R4), (F10, F11)
+	FLDPQ 0(R5), (F12, F13)
+	FLDPQ 0(R6), (F14, F15)
+	FLDPQ 0(R3), (F16, F17)
+	FLDPQ 0(R3), (F18, F19)
+	WORD $0x6e22dd8c // fmul v12.4s, v12.4s, v2.4s
+	WORD $0x4e2acc6c // fmla v12.4s, v3.4s, v10.4s
+	WORD $0x6e24ddce // fmul v14.4s, v14.4s, v4.4s
+	WORD $0x6e22ddad // fmul v13.4s, v13.4s, v2.4s
+	WORD $0x4e2bcc6d // fmla v13.4s, v3.4s, v11.4s
+	WORD $0x6e24ddef // fmul v15.4s, v15.4s, v4.4s
+	FSTPQ (F12, F13), 0(R5)
+	WORD $0x4eb2cc30 // fmls v16.4s, v1.4s, v18.4s
+	WORD $0x6e2adcb2 // fmul v18.4s, v5.4s, v10.4s
+	WORD $0x4e2ace4e // fmla v14.4s, v18.4s, v10.4s
+	WORD $0x4eb3cc31 // fmls v17.4s, v1.4s, v19.4s
+	WORD $0x6e2bdcb3 // fmul v19.4s, v5.4s, v11.4s
+	WORD $0x4e2bce6f // fmla v15.4s, v19.4s, v11.4s
+	FSTPQ (F14, F15), 0(R6)
+	WORD $0x6e29fdce // fdiv v14.4s, v14.4s, v9.4s
+	WORD $0x6ea1f9ce // fsqrt v14.4s, v14.4s
+	WORD $0x4e26d5ce // fadd v14.4s, v14.4s, v6.4s
+	WORD $0x6e27dd8c // fmul v12.4s, v12.4s, v7.4s
+	WORD $0x4e2acd0c // fmla v12.4s, v8.4s, v10.4s
+	WORD $0x6e2efd8c // fdiv v12.4s, v12.4s, v14.4s
+	WORD $0x4eaccc10 // fmls v16.4s, v0.4s, v12.4s
+	WORD $0x6e29fdef // fdiv v15.4s, v15.4s, v9.4s
+	WORD $0x6ea1f9ef // fsqrt v15.4s, v15.4s
+	WORD $0x4e26d5ef // fadd v15.4s, v15.4s, v6.4s
+	WORD $0x6e27ddad // fmul v13.4s, v13.4s, v7.4s
+	WORD $0x4e2bcd0d // fmla v13.4s, v8.4s, v11.4s
+	WORD $0x6e2ffdad // fdiv v13.4s, v13.4s, v15.4s
+	WORD $0x4eadcc11 // fmls v17.4s, v0.4s, v13.4s
+	FSTPQ (F16, F17), 0(R3)
+	FLDPQ 32(R4), (F10, F11)
+	FLDPQ 32(R5), (F12, F13)
+	FLDPQ 32(R6), (F14, F15)
+	FLDPQ 32(R3), (F16, F17)
+	FLDPQ 32(R3), (F18, F19)
+	WORD $0x6e22dd8c // fmul v12.4s, v12.4s, v2.4s
+	WORD $0x4e2acc6c // fmla v12.4s, v3.4s, v10.4s
+	WORD $0x6e24ddce // fmul v14.4s, v14.4s, v4.4s
+	WORD $0x6e22ddad // fmul v13.4s, v13.4s, v2.4s
+	WORD $0x4e2bcc6d // fmla v13.4s, v3.4s, v11.4s
+	WORD $0x6e24ddef // fmul v15.4s, v15.4s, v4.4s
+	FSTPQ (F12, F13), 32(R5)
+	WORD $0x4eb2cc30 // fmls v16.4s, v1.4s, v18.4s
+	WORD $0x6e2adcb2 // fmul v18.4s, v5.4s, v10.4s
+	WORD $0x4e2ace4e // fmla v14.4s, v18.4s, v10.4s
+	WORD $0x4eb3cc31 // fmls v17.4s, v1.4s, v19.4s
+	WORD $0x6e2bdcb3 // fmul v19.4s, v5.4s, v11.4s
+	WORD $0x4e2bce6f // fmla v15.4s, v19.4s, v11.4s
+	FSTPQ (F14, F15), 32(R6)
+	WORD $0x6e29fdce // fdiv v14.4s, v14.4s, v9.4s
+	WORD $0x6ea1f9ce // fsqrt v14.4s, v14.4s
+	WORD $0x4e26d5ce // fadd v14.4s, v14.4s, v6.4s
+	WORD $0x6e27dd8c // fmul v12.4s, v12.4s, v7.4s
+	WORD $0x4e2acd0c // fmla v12.4s, v8.4s, v10.4s
+	WORD $0x6e2efd8c // fdiv v12.4s, v12.4s, v14.4s
+	WORD $0x4eaccc10 // fmls v16.4s, v0.4s, v12.4s
+	WORD $0x6e29fdef // fdiv v15.4s, v15.4s, v9.4s
+	WORD $0x6ea1f9ef // fsqrt v15.4s, v15.4s
+	WORD $0x4e26d5ef // fadd v15.4s, v15.4s, v6.4s
+	WORD $0x6e27ddad // fmul v13.4s, v13.4s, v7.4s
+	WORD $0x4e2bcd0d // fmla v13.4s, v8.4s, v11.4s
+	WORD $0x6e2ffdad // fdiv v13.4s, v13.4s, v15.4s
+	WORD $0x4eadcc11 // fmls v17.4s, v0.4s, v13.4s
+	FSTPQ (F16, F17), 32(R3)
+	ADD $64, R3, R3
+	ADD $64, R4, R4
+	ADD $64, R5, R5
+	ADD $64, R6, R6
+	SUBS $1, R7, R7
+	BNE panel
+	MOVD R1, FPCR
+	RET
+
 // func peakNEON(args *byte)
 TEXT ·peakNEON(SB), NOSPLIT, $0-8
 	MOVD args+0(FP), R0

@@ -40,3 +40,24 @@ func AdamW(w, g, m, v []float32, lr, b1, b2, eps, decay, bc1, bc2 float32) {
 		w[i] = w[i] - lr*decay*w[i] - lr*(m[i]/bc1)/den
 	}
 }
+
+// NAdamW updates w in place as AdamW does, but for the direction of the step. It looks
+// ahead as Nesterov's momentum does (Dozat, 2016): cm*m + cg*g takes the place of m/bc1.
+// All slices have len(w).
+func NAdamW(w, g, m, v []float32, lr, b1, b2, eps, decay, cm, cg, bc2 float32) {
+	g, m, v = g[:len(w)], m[:len(w)], v[:len(w)]
+	if f := vectors().nadamw; f != nil {
+		vecUpdate(f, &optArgs{
+			lr: bits32(lr), decay: bits32(lr * decay), eps: bits32(eps),
+			b1: bits32(b1), c1: bits32(1 - b1), b2: bits32(b2), c2: bits32(1 - b2),
+			cm: bits32(cm), cg: bits32(cg), bc2: bits32(bc2),
+		}, w, g, m, v)
+		return
+	}
+	for i := range w {
+		m[i] = b1*m[i] + (1-b1)*g[i]
+		v[i] = b2*v[i] + (1-b2)*g[i]*g[i]
+		den := float32(math.Sqrt(float64(v[i]/bc2))) + eps
+		w[i] = w[i] - lr*decay*w[i] - lr*(cm*m[i]+cg*g[i])/den
+	}
+}

@@ -32,7 +32,7 @@ var neon = assembly{
 		flatReLU: flatReLUNEON, flatReLUBackward: flatReLUBackwardNEON, flatAdd: flatAddNEON,
 		flatAxpy: flatAxpyNEON, flatScale: flatScaleNEON,
 	},
-	sgd: sgdNEON, adamw: adamwNEON,
+	sgd: sgdNEON, adamw: adamwNEON, nadamw: nadamwNEON,
 	layerNorm:  [2][2]asm{{layerNormNEON, layerNormSkipNEON}, {layerNormBackwardNEON, layerNormBackwardSkipNEON}},
 	gradSet:    gradSet4x16NEON,
 	rows:       [numRowsOps]asm{rowsSum: rowsSumNEON, rowsAdd: rowsAddNEON, rowsDot: rowsDotNEON},

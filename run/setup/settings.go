@@ -109,7 +109,7 @@ func TrainerConfig(c *config.Config, arch nn.Arch) (trainer.Config, error) {
 		Workers:   int(t.GetThreads()),
 		Optimizer: strings.ToLower(t.GetOptimizer().String()),
 		Momentum:  t.GetMomentum(), Beta1: t.GetBeta1(), Beta2: t.GetBeta2(), Epsilon: t.GetEpsilon(),
-		WeightDecay: t.GetWeightDecay(), ClipNorm: t.GetClipNorm(), BNMomentum: t.GetBnMomentum(),
+		MomentumDecay: t.GetMomentumDecay(), WeightDecay: t.GetWeightDecay(), ClipNorm: t.GetClipNorm(), BNMomentum: t.GetBnMomentum(),
 		Warmup:    trainer.Warmup{Steps: t.GetWarmup().GetSteps(), KataGo: t.GetWarmup().GetKatago()},
 		SWA:       trainer.SWAConfig{Period: t.GetSwa().GetPeriod(), MaxAverages: int(t.GetSwa().GetMaxAverages())},
 		Precision: trainerPrecision(c), Device: trainerDevice(c),

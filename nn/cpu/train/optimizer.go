@@ -11,17 +11,19 @@ import (
 // optimizer changes weights by their gradients: "sgd" is gradient descent with Nesterov
 // momentum in the form of Sutskever et al. 2013 that deep-learning libraries use (v =
 // mu*v + g; w -= lr*(g + mu*v)), "adamw" is Adam with decoupled weight decay (Loshchilov
-// and Hutter 2019, algorithm 2, with the decay scaled by the learning rate). Gorgonia's
-// own solvers keep their moments private, and its AdamW never changes a weight.
+// and Hutter 2019, algorithm 2, with the decay scaled by the learning rate), "nadamw" is
+// AdamW with the momentum of NAdam (Dozat 2016). Gorgonia's own solvers keep their
+// moments private, and its AdamW never changes a weight.
 type optimizer struct {
 	cfg     *device.Config
+	ahead   lookahead
 	decay   []bool        // by parameter: AdamW's weight decay touches it
 	moments [][][]float32 // velocity, or m and v: by parameter
 }
 
 // newOptimizer makes the optimizer of trained parameters.
 func newOptimizer(cfg *device.Config, specs []nn.ParamSpec) *optimizer {
-	o := &optimizer{cfg: cfg, moments: make([][][]float32, cfg.NumMoments())}
+	o := &optimizer{cfg: cfg, moments: make([][][]float32, cfg.NumMoments()), ahead: lookahead{beta1: cfg.Beta1, decay: cfg.MomentumDecay}}
 	for _, s := range specs {
 		o.decay = append(o.decay, decays(s))
 		for k := range o.moments {
@@ -32,7 +34,7 @@ func newOptimizer(cfg *device.Config, specs []nn.ParamSpec) *optimizer {
 }
 
 // step returns what changes the weights w of parameter i by their gradient g in the
-// step with index taken (AdamW's bias correction depends on it).
+// step with index taken (corrections of the moments depend on it).
 func (o *optimizer) step(lr float32, taken int64) func(i int, w, g []float32) {
 	c, m := o.cfg, o.moments[0]
 	if len(o.moments) == 1 {
@@ -40,11 +42,53 @@ func (o *optimizer) step(lr float32, taken int64) func(i int, w, g []float32) {
 	}
 	t, v := float64(taken+1), o.moments[1]
 	bc1, bc2 := float32(1-math.Pow(c.Beta1, t)), float32(1-math.Pow(c.Beta2, t))
+	cm, cg := o.ahead.shares(taken + 1)
 	return func(i int, w, g []float32) {
 		decay := float32(0)
 		if o.decay[i] {
 			decay = c.Decay
 		}
+		if c.Optimizer == "nadamw" {
+			kernel.NAdamW(w, g, m[i], v[i], lr, float32(c.Beta1), float32(c.Beta2), c.Epsilon, decay, cm, cg, bc2)
+			return
+		}
 		kernel.AdamW(w, g, m[i], v[i], lr, float32(c.Beta1), float32(c.Beta2), c.Epsilon, decay, bc1, bc2)
 	}
+}
+
+// lookahead is the momentum of NAdam. In step t = 1, 2, ... with the gradient g, the
+// direction of the step is, in the place of Adam's m/(1-beta1^t),
+//
+//	mu(t+1)*m/(1-mu(1)*...*mu(t+1)) + (1-mu(t))*g/(1-mu(1)*...*mu(t))
+//
+// With decay 0 mu is beta1: this is optax.nadamw, which lczero-training takes. Else
+// mu(t) = beta1*(1-0.5*0.96^(decay*t)), as Dozat 2016 and PyTorch's NAdam have it with 0.004.
+type lookahead struct {
+	beta1, decay float64
+	product      float64 // of mu(1) to mu(counted)
+	counted      int64
+}
+
+// negligible is a product next to which 1 is all that is left of 1-product.
+const negligible = 0x1p-60
+
+// shares returns the factors of m and of g in step t. They follow from t alone, bit for
+// bit: products are multiplied in the order of steps, anew where t is an earlier step.
+func (l *lookahead) shares(t int64) (cm, cg float32) {
+	if l.counted == 0 || l.counted > t {
+		l.product, l.counted = 1, 0
+	}
+	for l.counted < t && (l.counted == 0 || l.product > negligible) {
+		l.counted++
+		l.product *= l.mu(l.counted)
+	}
+	next := l.mu(t + 1)
+	return float32(next / (1 - l.product*next)), float32((1 - l.mu(t)) / (1 - l.product))
+}
+
+func (l *lookahead) mu(t int64) float64 {
+	if l.decay == 0 {
+		return l.beta1
+	}
+	return l.beta1 * (1 - 0.5*math.Pow(0.96, l.decay*float64(t)))
 }

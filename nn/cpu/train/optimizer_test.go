@@ -43,3 +43,64 @@ func TestAdamW(t *testing.T) {
 		near(t, "not decayed", float64(w2[0]), ref2, 1e-6)
 	}
 }
+
+// TestNAdamW holds steps against the formulas in float64. Without a momentum decay these
+// are optax's: powers of beta1. With one they are PyTorch's, whose products this test
+// takes anew in each step.
+func TestNAdamW(t *testing.T) {
+	const lr, beta1, beta2, eps, decay = .01, .9, .98, 1e-7, .1
+	optax := func(n int, m, g float64) float64 {
+		return beta1*m/(1-math.Pow(beta1, float64(n+1))) + (1-beta1)*g/(1-math.Pow(beta1, float64(n)))
+	}
+	torch := func(n int, m, g float64) float64 {
+		mu := func(i int) float64 { return beta1 * (1 - .5*math.Pow(.96, .004*float64(i))) }
+		product := 1.0
+		for i := range n {
+			product *= mu(i + 1)
+		}
+		return mu(n+1)*m/(1-product*mu(n+1)) + (1-mu(n))*g/(1-product)
+	}
+	for momentumDecay, direction := range map[float64]func(n int, m, g float64) float64{0: optax, .004: torch} {
+		cfg := &device.Config{Optimizer: "nadamw", Beta1: beta1, Beta2: beta2, Epsilon: eps, Decay: decay, MomentumDecay: momentumDecay}
+		specs := []nn.ParamSpec{{Kind: nn.Weight, Shape: []int{1}}, {Kind: nn.Bias, Shape: []int{1}}}
+		o := newOptimizer(cfg, specs)
+		w1, w2, g := []float32{2}, []float32{2}, []float32{0}
+		ref1, ref2, m, v := 2.0, 2.0, 0.0, 0.0
+		for step := range 1000 {
+			g[0] = float32(math.Sin(float64(step)) + .3)
+			change := o.step(lr, int64(step))
+			change(0, w1, g)
+			change(1, w2, g)
+			grad := float64(g[0])
+			m = beta1*m + (1-beta1)*grad
+			v = beta2*v + (1-beta2)*grad*grad
+			by := lr * direction(step+1, m, grad) / (math.Sqrt(v/(1-math.Pow(beta2, float64(step+1)))) + eps)
+			ref1 = ref1*(1-lr*decay) - by
+			ref2 -= by
+			near(t, "decayed", float64(w1[0]), ref1, 1e-5)
+			near(t, "not decayed", float64(w2[0]), ref2, 1e-5)
+		}
+	}
+}
+
+// TestLookaheadResumes: the factors of a step are the same bits after any other step,
+// and at the first call.
+func TestLookaheadResumes(t *testing.T) {
+	for _, decay := range []float64{0, .004, 1} {
+		whole := lookahead{beta1: .95, decay: decay}
+		for step := int64(1); step <= 2000; step++ {
+			cm, cg := whole.shares(step)
+			if step%97 != 1 {
+				continue
+			}
+			fresh := lookahead{beta1: .95, decay: decay}
+			if a, b := fresh.shares(step); a != cm || b != cg {
+				t.Fatalf("decay %v, step %d: %v %v, at once %v %v", decay, step, cm, cg, a, b)
+			}
+			fresh.shares(step / 2)
+			if a, b := fresh.shares(step); a != cm || b != cg {
+				t.Fatalf("decay %v, step %d: %v %v, after an earlier step %v %v", decay, step, cm, cg, a, b)
+			}
+		}
+	}
+}

@@ -57,10 +57,22 @@ func genOptimizers(v isa) {
 			VMOVUPS(wv, Mem{Base: w, Disp: d})
 		})
 	})
-	v.kernel("adamw", "optArgs", "is one step of AdamW.", func(f *frame) {
+	adamw(v, "adamw", "is one step of AdamW.", []string{"lr", "decay", "b1", "c1", "b2", "c2", "eps", "bc1", "bc2"},
+		func(k map[string]reg.VecVirtual, m, _ reg.VecVirtual) { VDIVPS(k["bc1"], m, m) })
+	adamw(v, "nadamw", "is one step of NAdamW.", []string{"lr", "decay", "b1", "c1", "b2", "c2", "eps", "cm", "cg", "bc2"},
+		func(k map[string]reg.VecVirtual, m, g reg.VecVirtual) {
+			VMULPS(k["cm"], m, m)
+			VFMADD231PS(k["cg"], g, m)
+		})
+}
+
+// adamw emits an update by moments with the factors that are named; direction makes that
+// of the step from the first moment m and the gradient g, in m.
+func adamw(v isa, name, doc string, factors []string, direction func(k map[string]reg.VecVirtual, m, g reg.VecVirtual)) {
+	v.kernel(name, "optArgs", doc, func(f *frame) {
 		w, g, m, s, n := f.load("w"), f.load("g"), f.load("m"), f.load("v"), f.load("n")
 		k := map[string]reg.VecVirtual{}
-		for _, name := range []string{"lr", "decay", "b1", "c1", "b2", "c2", "eps", "bc1", "bc2"} {
+		for _, name := range factors {
 			k[name] = f.broadcast(v, name)
 		}
 		overVectors(v, n, "panel", []reg.GPVirtual{w, g, m, s}, func(d int) {
@@ -73,7 +85,7 @@ func genOptimizers(v isa) {
 			VDIVPS(k["bc2"], sv, sv)
 			VSQRTPS(sv, sv)
 			VADDPS(k["eps"], sv, sv)
-			VDIVPS(k["bc1"], mv, mv)
+			direction(k, mv, gv)
 			VDIVPS(sv, mv, mv)
 			wv := gv
 			VMOVUPS(Mem{Base: w, Disp: d}, wv)

@@ -69,14 +69,25 @@ func genOptimizers(o *output) {
 			f.advance(panelBytes, w, g, m)
 		})
 	})
-	o.kernel("adamw", "optArgs", "is one step of AdamW.", adamw)
+	o.kernel("adamw", "optArgs", "is one step of AdamW.", func(f *fn) {
+		adamw(f, []string{"lr", "decay", "b1", "c1", "b2", "c2", "eps", "bc1", "bc2"}, func(k map[string]vec, m, _ vec) {
+			f.op("fdiv", m, m, k["bc1"])
+		})
+	})
+	o.kernel("nadamw", "optArgs", "is one step of NAdamW.", func(f *fn) {
+		adamw(f, []string{"lr", "decay", "b1", "c1", "b2", "c2", "eps", "cm", "cg", "bc2"}, func(k map[string]vec, m, g vec) {
+			f.op("fmul", m, m, k["cm"])
+			f.op("fmla", m, k["cg"], g)
+		})
+	})
 }
 
-// adamw goes by pairs of quads: nine factors stand in registers.
-func adamw(f *fn) {
+// adamw goes by pairs of quads: its factors, nine or ten, stand in registers. direction
+// makes that of the step from the first moment m and the gradient g, in m.
+func adamw(f *fn, factors []string, direction func(k map[string]vec, m, g vec)) {
 	w, g, m, s, n, tmp := f.field("w"), f.field("g"), f.field("m"), f.field("v"), f.field("n"), f.gp()
 	k := map[string]vec{}
-	for _, name := range []string{"lr", "decay", "b1", "c1", "b2", "c2", "eps", "bc1", "bc2"} {
+	for _, name := range factors {
 		k[name] = f.broadcast(tmp, name)
 	}
 	gv, mv, sv, wv, t := f.vecs(2), f.vecs(2), f.vecs(2), f.vecs(2), f.vecs(2)
@@ -103,7 +114,7 @@ func adamw(f *fn) {
 				f.op("fdiv", sv[j], sv[j], k["bc2"])
 				f.op2("fsqrt", sv[j], sv[j])
 				f.op("fadd", sv[j], sv[j], k["eps"])
-				f.op("fdiv", mv[j], mv[j], k["bc1"])
+				direction(k, mv[j], gv[j])
 				f.op("fdiv", mv[j], mv[j], sv[j])
 				f.op("fmls", wv[j], k["lr"], mv[j])
 			}

@@ -113,6 +113,7 @@ var Structs = map[string][]Field{
 		{"decay", "uint64", "float32 bits (AdamW: lr*decay)"},
 		{"b1, c1, b2, c2", "uint64", "float32 bits; c1 = 1-b1, c2 = 1-b2"},
 		{"eps, bc1, bc2", "uint64", "float32 bits"},
+		{"cm, cg", "uint64", "float32 bits, NAdamW's shares of moment and gradient"},
 	},
 	"transposeArgs": {
 		{"src, dst", "*float32", "first rows of the first block and of its transpose"},
