@@ -106,7 +106,8 @@ func beginning(e *config.Effective, model string) (train.Beginning, error) {
 	if e.Config.GetModel().GetNet() != "" {
 		return train.Beginning{}, usagef("--lczero-model and --net: keep one of the two")
 	}
-	if info, err := os.Stat(model); err != nil || info.IsDir() {
+	path, _, _ := config.NetPath(model)
+	if info, err := os.Stat(path); err != nil || info.IsDir() {
 		return train.Beginning{}, usagef("--lczero-model %s: name a file of Leela's (.pb.gz)", model)
 	}
 	n, err := tools.ReadNet(model, tools.NetForms)

@@ -234,39 +234,6 @@ func (c counter) policy(channels int, f *netpb.NetworkFormat, w *netpb.Weights) 
 	return h, nil
 }
 
-// pickHeads puts the heads that play, of a file that has several, where a file with one
-// of each has them, and lists the others. w is changed.
-func pickHeads(w *netpb.Weights) (others []string) {
-	if p := w.GetPolicyHeads(); p != nil {
-		h := p.GetVanilla()
-		w.IpPolW, w.IpPolB = cmp.Or(h.GetIpPolW(), p.GetIpPolW()), cmp.Or(h.GetIpPolB(), p.GetIpPolB())
-		w.Ip2PolW, w.Ip2PolB, w.Ip3PolW, w.Ip3PolB, w.Ip4PolW = h.GetIp2PolW(), h.GetIp2PolB(), h.GetIp3PolW(), h.GetIp3PolB(), h.GetIp4PolW()
-		w.PolEncoder, w.PolHeadcount = h.GetPolEncoder(), proto.Uint32(h.GetPolHeadcount())
-		for _, o := range []struct {
-			name string
-			head *netpb.PolicyHead
-		}{{"optimistic", p.GetOptimisticSt()}, {"soft", p.GetSoft()}, {"opponent", p.GetOpponent()}} {
-			if o.head != nil {
-				others = append(others, "policy "+o.name)
-			}
-		}
-	}
-	if v := w.GetValueHeads(); v != nil {
-		h := v.GetWinner()
-		w.IpValW, w.IpValB, w.Ip1ValW, w.Ip1ValB = h.GetIpValW(), h.GetIpValB(), h.GetIp1ValW(), h.GetIp1ValB()
-		w.Ip2ValW, w.Ip2ValB = h.GetIp2ValW(), h.GetIp2ValB()
-		for _, o := range []struct {
-			name string
-			head *netpb.ValueHead
-		}{{"q", v.GetQ()}, {"st", v.GetSt()}} {
-			if o.head != nil {
-				others = append(others, "value "+o.name)
-			}
-		}
-	}
-	return others
-}
-
 // seRatioOf returns the ratio of squeeze-and-excitation, 0 without. All blocks
 // must have it, or none; their layers say so, as in the engine, whatever the
 // format says.

@@ -37,8 +37,8 @@ type NetInfo struct {
 	MinVersion    [3]uint32 // of the engine: major, minor, patch
 	TrainingSteps uint32
 	Folded        bool // no convolution has batch norm: it is folded into the weights
-	// OtherHeads are those that the net does not take, such as "policy optimistic": of
-	// several it has "vanilla" and "winner". ReadNet alone sets it.
+	// OtherHeads are those that the net does not take, such as "policy optimistic".
+	// ReadNet and ReadHeads alone set it.
 	OtherHeads string
 }
 
@@ -54,7 +54,11 @@ func IsNet(head []byte) bool {
 // all layer encodings. The net computes
 // what Leela's does, up to rounding. Errors wrap ErrCorrupt, ErrUnsupported, or
 // are the reader's.
-func ReadNet(r io.Reader) (*nn.Net, *NetInfo, error) {
+func ReadNet(r io.Reader) (*nn.Net, *NetInfo, error) { return ReadHeads(r, Heads{}) }
+
+// ReadHeads is ReadNet that takes the wanted heads. One that the file lacks is
+// ErrUnsupported.
+func ReadHeads(r io.Reader, want Heads) (*nn.Net, *NetInfo, error) {
 	data, err := unpack(r)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read Leela net: %w", err)
@@ -70,7 +74,10 @@ func ReadNet(r io.Reader) (*nn.Net, *NetInfo, error) {
 		return nil, nil, fmt.Errorf("read Leela net: %w: magic %#x, want %#x", ErrCorrupt, file.GetMagic(), netMagic)
 	}
 	format := networkFormat(&file)
-	others := pickHeads(file.Weights)
+	others, err := pickHeads(made(&file.Weights), want)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read Leela net: %w", err)
+	}
 	net, folded, err := convert(&file, format)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read Leela net: %w", err)

@@ -50,6 +50,28 @@ const NetBuiltin = "builtin"
 // nothing is said: enough to play sensibly, and the same on every machine.
 const defaultEngineNodes = 1000
 
+// NetPath returns the path in a net's name, and the heads that the name chooses of a file
+// of Leela's: policy and value, each "" for the usual one. FILE:policy=soft:value=q is a name
+// with both.
+func NetPath(name string) (path, policy, value string) {
+	path = name
+	for {
+		heads := netHeads.FindStringSubmatch(path)
+		switch {
+		case heads == nil:
+			return path, policy, value
+		case heads[2] == "policy":
+			policy = heads[3]
+		default:
+			value = heads[3]
+		}
+		path = heads[1]
+	}
+}
+
+// netHeads finds the last choice of a head in a net's name.
+var netHeads = regexp.MustCompile(`^(.+):(policy|value)=([a-z_]*)$`)
+
 var (
 	netSize    = regexp.MustCompile(`^([0-9]{1,9})x([0-9]{1,9})$`)
 	sparseSize = regexp.MustCompile(`^sparse([0-9]{1,9})$`)
@@ -160,7 +182,8 @@ func (e *Effective) resolveNet() error {
 		tower.Filters, tower.Blocks, found = proto.Int32(int32(filters)), proto.Int32(int32(blocks)), true
 	}
 	if !found {
-		if info, err := os.Stat(net); net == NetBuiltin || err == nil && !info.IsDir() {
+		path, _, _ := NetPath(net)
+		if info, err := os.Stat(path); net == NetBuiltin || err == nil && !info.IsDir() {
 			return nil // a net file
 		}
 		return e.Errorf("model.net", "known kinds: "+strings.Join(names, ", "), "neither a model kind, nor filters x blocks such as 64x6, nor a sparse net such as sparse128, nor an attention net such as 64x4x4h, nor builtin, nor a file that exists")

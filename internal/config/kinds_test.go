@@ -160,3 +160,22 @@ func TestModelKinds(t *testing.T) {
 		t.Errorf("missing: %v", want)
 	}
 }
+
+func TestNetPath(t *testing.T) {
+	for name, want := range map[string][3]string{
+		"a.pb.gz":                           {"a.pb.gz", "", ""},
+		"a.pb.gz:policy=soft":               {"a.pb.gz", "soft", ""},
+		"a.pb.gz:value=q:policy=optimistic": {"a.pb.gz", "optimistic", "q"},
+		"d/a:b:policy=x_y:value=":           {"d/a:b", "x_y", ""},
+		"a:policy=one:policy=two":           {"a", "one", ""},
+		"a:polic=one":                       {"a:polic=one", "", ""},
+		":policy=one":                       {":policy=one", "", ""},
+		"random-weights:3:8x1":              {"random-weights:3:8x1", "", ""},
+		"a:value=q/net.pb.gz":               {"a:value=q/net.pb.gz", "", ""},
+	} {
+		path, policy, value := NetPath(name)
+		if got := [3]string{path, policy, value}; got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

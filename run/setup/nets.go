@@ -31,9 +31,10 @@ const (
 	MetaOtherHeads = "other_heads"
 )
 
-// NamesNet says whether a path is meant as a net file and not as a run or a
+// NamesNet says whether a name is meant as a net file and not as a run or a
 // checkpoint: by its name, or because it is a file.
-func NamesNet(path string) bool {
+func NamesNet(name string) bool {
+	path, _, _ := config.NetPath(name)
 	if strings.HasSuffix(path, run.NetSuffix) || strings.HasSuffix(path, ".pb.gz") {
 		return true
 	}
@@ -41,9 +42,10 @@ func NamesNet(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// ReadNet reads a net file: safetensors or Leela's .pb.gz.
-func ReadNet(path string) (*nn.Net, error) {
-	net, _, err := ReadNetFile(path)
+// ReadNet reads a net file: safetensors or Leela's .pb.gz. Its name may choose heads, see
+// config.NetPath.
+func ReadNet(name string) (*nn.Net, error) {
+	net, _, err := ReadNetFile(name)
 	return net, err
 }
 
@@ -60,7 +62,8 @@ func ReadArch(path string) (nn.Arch, error) {
 // ReadNetFile reads a net file and what it says of the net; the file's content,
 // not its name, says what it is. A net of Leela's that the rooms here cannot
 // hold is lc0.ErrUnsupported.
-func ReadNetFile(path string) (*nn.Net, map[string]string, error) {
+func ReadNetFile(name string) (*nn.Net, map[string]string, error) {
+	path, policy, value := config.NetPath(name)
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read net: %w", err)
@@ -72,11 +75,11 @@ func ReadNetFile(path string) (*nn.Net, map[string]string, error) {
 		return nil, nil, fmt.Errorf("read net %s: %w", path, err)
 	}
 	if lc0.IsNet(head) {
-		net, info, err := lc0.ReadNet(r)
+		net, info, err := lc0.ReadHeads(r, lc0.Heads{Policy: policy, Value: value})
 		if err != nil {
 			return nil, nil, fmt.Errorf("read net %s: %w", path, err)
 		}
-		meta := map[string]string{MetaName: filepath.Base(path), MetaLicense: info.License,
+		meta := map[string]string{MetaName: filepath.Base(name), MetaLicense: info.License,
 			MetaStep: strconv.FormatUint(uint64(info.TrainingSteps), 10)}
 		if info.OtherHeads != "" {
 			meta[MetaOtherHeads] = info.OtherHeads
@@ -85,6 +88,9 @@ func ReadNetFile(path string) (*nn.Net, map[string]string, error) {
 	}
 	if bytes.HasPrefix(head, []byte{0x08}) && !bytes.HasPrefix(head[min(8, len(head)):], []byte("{")) {
 		return nil, nil, fmt.Errorf("read net %s: %w", path, ErrONNX)
+	}
+	if path != name {
+		return nil, nil, fmt.Errorf("read net %s: %w: only in a file of Leela's are there heads to choose from", name, lc0.ErrUnsupported)
 	}
 	net, meta, err := nn.ReadSafetensors(r)
 	if err != nil {
@@ -183,19 +189,20 @@ func firstArch(c *config.Config) (nn.Arch, error) {
 var leelaArchs sync.Map
 
 // archOfFile returns the architecture of a net file.
-func archOfFile(path string) (nn.Arch, error) {
-	if arch, err := ReadArch(path); err == nil {
+func archOfFile(name string) (nn.Arch, error) {
+	if arch, err := ReadArch(name); err == nil {
 		return arch, nil
 	}
+	path, _, _ := config.NetPath(name)
 	info, err := os.Stat(path)
 	if err != nil {
 		return nn.Arch{}, err
 	}
-	key := path + info.ModTime().String()
+	key := name + info.ModTime().String()
 	if arch, ok := leelaArchs.Load(key); ok {
 		return arch.(nn.Arch), nil
 	}
-	net, err := ReadNet(path)
+	net, err := ReadNet(name)
 	if err != nil {
 		return nn.Arch{}, err
 	}

@@ -25,7 +25,7 @@ import (
 )
 
 // NetForms says what a net may be.
-const NetForms = "a net file (safetensors or Leela's .pb.gz), RUN or CHECKPOINT (a directory), RUN@STEP, builtin (the net inside the program), or random-weights:SEED[:ARCH]"
+const NetForms = "a net file (safetensors, or Leela's .pb.gz, where :policy=HEAD and :value=HEAD behind the name choose of several heads), RUN or CHECKPOINT (a directory), RUN@STEP, builtin (the net inside the program), or random-weights:SEED[:ARCH]"
 
 // randomWeights begins the description of a net that was never trained.
 const randomWeights = "random-weights"
@@ -48,7 +48,7 @@ func OpenNet(spec, forms string) (*Net, error) {
 		net, meta, err := builtin.Net()
 		return &Net{Net: net, Name: spec, Meta: meta}, err
 	}
-	if fsx.IsFile(spec) {
+	if path, _, _ := config.NetPath(spec); fsx.IsFile(path) {
 		return ReadNet(spec, forms)
 	}
 	c, err := setup.FindCheckpoint(spec)
