@@ -88,12 +88,8 @@ func NewNet(cfg NetConfig) (Player, error) {
 func (p *netPlayer) Name() string { return p.cfg.Name }
 
 func (p *netPlayer) NewTable(games int) (Table, error) {
-	return &netTable{
-		cfg:   &p.cfg,
-		ev:    p.cfg.NewEvaluator(games),
-		cache: mcts.NewCache(p.cfg.CacheEntries),
-		batch: encoding.NewBatch(games),
-	}, nil
+	ev := p.cfg.NewEvaluator(games)
+	return &netTable{cfg: &p.cfg, ev: ev, cache: mcts.NewCache(p.cfg.CacheEntries), batch: mcts.NewBatch(ev, games)}, nil
 }
 
 // netTable is a net player's evaluator in one worker, and the leaves that wait

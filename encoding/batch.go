@@ -11,7 +11,9 @@ const (
 )
 
 // Scalars holds the planes 104 to 109 of one position as small numbers. All
-// are from the side to move's view.
+// are from the side to move's view. In formats 2 and up the first four are 1 + the file of
+// the rook that may castle, and in 3 and up BlackToMove is 1 + the file of en passant;
+// 0 = none.
 type Scalars struct {
 	OurOOO, OurOO     uint8 // 1 = we may castle queenside, kingside (planes 104, 105)
 	TheirOOO, TheirOO uint8 // the same of the opponent (planes 106, 107)
@@ -25,6 +27,7 @@ type Scalars struct {
 // Slices are longer than N where capacity was reserved: only the first N
 // positions count.
 type Batch struct {
+	Format     InputFormat        // of the positions; 0 is FormatClassical, too
 	N          int                // positions in use
 	Masks      [][NumMasks]uint64 // [N] planes 0..103 as bit masks, bit i = square i
 	Scalars    []Scalars          // [N]

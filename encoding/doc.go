@@ -22,6 +22,7 @@
 //		fmt.Println(moves.Moves[j], p)
 //	}
 //
-// Formats 2 and 3 (castling planes, canonical orientation) are there for files
-// and nets of others: [EncodeFormat], [Transform], [CanonicalTransform].
+// The other formats (castling planes, canonical orientation) are there for files
+// and nets of others: [EncodeFormat], [Transform], [CanonicalTransform], and Format of a
+// [Batch].
 package encoding

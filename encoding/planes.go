@@ -116,6 +116,10 @@ func AppendTrainPosition(b *TrainBatch, h *chess.History, l *chess.MoveList) int
 }
 
 func fillPosition(b *Batch, i int, h *chess.History, l *chess.MoveList) {
+	if b.Format > FormatClassical {
+		fillFormat(b, i, h, l)
+		return
+	}
 	Encode(h, &b.Masks[i], &b.Scalars[i])
 	legal := b.LegalOf(i)
 	for j, m := range l.Slice() {

@@ -19,3 +19,13 @@ type Evaluator interface {
 type Prober interface {
 	Probe(b *chess.Board) (wdl int, ok bool)
 }
+
+// NewBatch returns a batch with room for capacity positions in the format that ev takes:
+// what its method InputFormat says, if it has one, else format 1.
+func NewBatch(ev Evaluator, capacity int) *encoding.Batch {
+	b := encoding.NewBatch(capacity)
+	if e, ok := ev.(interface{ InputFormat() encoding.InputFormat }); ok {
+		b.Format = e.InputFormat()
+	}
+	return b
+}

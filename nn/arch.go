@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/chessbrain/chessbrain/encoding"
 )
 
 // ErrArch is wrapped by every error about an architecture.
@@ -40,6 +42,10 @@ const (
 	PolicyEncoded       = "encoded"       // the same behind encoders of the head's own
 	PolicyMoves         = "moves"         // of a sparse net: a row of units a move
 
+	// AnyInput is no kind: among those of a package it says that the package reads all
+	// input formats.
+	AnyInput = "any input format"
+
 	// Kinds of value and moves-left heads.
 	HeadFlattened = "flattened" // 1x1 convolution, and two fully connected layers over all its squares
 	HeadPooled    = "pooled"    // the same over the mean of each of the convolution's channels; value alone
@@ -63,7 +69,7 @@ type Arch struct {
 // Block is a part of a net's body. Sizes that its kind does not have are 0.
 type Block struct {
 	Kind        string `json:"kind"`
-	InputFormat int    `json:"input_format,omitempty"` // of BlockInput: 1 = the classical 112 planes
+	InputFormat int    `json:"input_format,omitempty"` // of blocks that read planes: an encoding.InputFormat, 1 = the classical 112
 	Width       int    `json:"width,omitempty"`        // channels of the output of a block that reads the position; accumulators of each side of BlockSparse
 	SERatio     int    `json:"se_ratio,omitempty"`     // of BlockResidual: see SEUnits; 0 = no squeeze-and-excitation
 
@@ -160,6 +166,14 @@ func (a Arch) ValueForm() string {
 // Sparse reports whether the body is a sparse net's accumulators.
 func (a Arch) Sparse() bool { return len(a.Blocks) > 0 && a.Blocks[0].Kind == BlockSparse }
 
+// InputFormat returns the format of the positions that the net reads.
+func (a Arch) InputFormat() encoding.InputFormat {
+	if len(a.Blocks) == 0 {
+		return encoding.FormatClassical
+	}
+	return encoding.InputFormat(max(a.Blocks[0].InputFormat, int(encoding.FormatClassical)))
+}
+
 // Width returns the numbers of the last block's output: channels of a square, or both
 // sides' accumulators.
 func (a Arch) Width() (width int) {
@@ -204,6 +218,9 @@ func (h Head) Outputs() int {
 // where, such as "a GPU", computes or holds. It tells where other nets are at home,
 // and the way from a sparse net to a tower. Errors wrap ErrArch.
 func (a Arch) Only(where string, kinds ...string) error {
+	if f := a.InputFormat(); f != encoding.FormatClassical && !slices.Contains(kinds, AnyInput) {
+		return fmt.Errorf("%w: %s reads positions in input format %d, which CPUs play: %s takes format %d alone", ErrArch, a, f, where, encoding.FormatClassical)
+	}
 	for _, b := range a.Blocks {
 		switch {
 		case slices.Contains(kinds, b.Kind):

@@ -6,10 +6,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/encoding"
 )
 
 func mustParse(t testing.TB, name string) Arch {
@@ -150,6 +153,34 @@ func TestOnly(t *testing.T) {
 	}
 }
 
+// TestInputFormats: a net's name has its input format, and a backend reads others than
+// the classical one only where it says so.
+func TestInputFormats(t *testing.T) {
+	for _, f := range encoding.InputFormats() {
+		for _, text := range []string{"8x1-se", "8x1x2h"} {
+			if f != encoding.FormatClassical {
+				text += fmt.Sprintf("-input%d", f)
+			}
+			a := mustParse(t, text)
+			if a.InputFormat() != f || a.String() != text {
+				t.Errorf("%q is %s, of input format %d", text, a, a.InputFormat())
+			}
+			kinds := []string{BlockInput, BlockResidual, BlockEmbedding, BlockEncoder, PolicyConvolutional, PolicyAttention, HeadFlattened}
+			if err := a.Only("the abacus", kinds...); (err == nil) != (f == encoding.FormatClassical) || err != nil && !strings.Contains(err.Error(), "the abacus takes format 1 alone") {
+				t.Errorf("%s: %v", a, err)
+			}
+			if err := a.Only("the abacus", append(kinds, AnyInput)...); err != nil {
+				t.Errorf("%s: %v", a, err)
+			}
+		}
+	}
+	for _, text := range []string{"8x1-input6", "8x1-input", "8x1-input257", "sparse128-input3"} {
+		if a, err := ParseArch(text); !errors.Is(err, ErrArch) {
+			t.Errorf("%q: %v, %v, want ErrArch", text, a, err)
+		}
+	}
+}
+
 func FuzzParseArch(f *testing.F) {
 	for _, s := range []string{"sparse128-v8", "8x1x2h-dense-classical", "64x6", "b6c64", "32x4-se8-mish", "1x1-plain-noml"} {
 		f.Add(s)
@@ -182,7 +213,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		"se_ratio":                   func(a *Arch) { a.Blocks[1].SERatio = -4 },
 		"residual has sizes that it": func(a *Arch) { a.Blocks[1].Width = 32 },
 		"activation":                 func(a *Arch) { a.Activation = "swish" },
-		"input_format":               func(a *Arch) { a.Blocks[0].InputFormat = 3 },
+		"input_format":               func(a *Arch) { a.Blocks[0].InputFormat = 6 },
 		"policy_head":                func(a *Arch) { a.Head(Policy).Kind = "mamba" },
 		"value_head":                 func(a *Arch) { a.Head(Value).Form = "" },
 		"value_channels":             func(a *Arch) { a.Head(Value).Channels = 0 },

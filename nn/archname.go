@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/chessbrain/chessbrain/encoding"
 )
 
 // Suffixes of an architecture's name, besides those of heads.
@@ -16,14 +18,15 @@ const (
 	suffixAuxiliary = "aux"
 	suffixDense     = "dense"
 	suffixSmolgen   = "smolgen"
+	suffixInput     = "input"
 	suffixSeparator = "-"
 )
 
 // String returns filters x blocks and what differs from the default, for
 // instance "32x4-se", "64x6-plain", "64x6-se8-mish-scalar-noml", a sparse net's
 // accumulators and units, "sparse128-v16-p128-noml", or an attention net's width, encoders
-// and heads, "256x10x8h-smolgen-mish". Sizes inside encoders are not in it, nor are those
-// of heads but a sparse net's.
+// and heads, "256x10x8h-smolgen-mish". "input3" names another input format. Sizes inside
+// encoders are not in it, nor are those of heads but a sparse net's.
 func (a Arch) String() string {
 	if len(a.Blocks) == 0 || blockKinds[a.Blocks[0].Kind] == nil || blockKinds[a.Blocks[0].Kind].name == nil {
 		return fmt.Sprintf("net of %d blocks", len(a.Blocks))
@@ -31,6 +34,9 @@ func (a Arch) String() string {
 	parts := blockKinds[a.Blocks[0].Kind].name(a.Blocks)
 	if a.Activation != ReLU {
 		parts = append(parts, a.Activation)
+	}
+	if f := a.InputFormat(); f != encoding.FormatClassical {
+		parts = append(parts, suffixInput+strconv.Itoa(int(f)))
 	}
 	for _, h := range a.Heads {
 		if h.Form == ValueScalar {
@@ -125,7 +131,7 @@ func ParseArch(s string) (Arch, error) {
 
 // suffixes says which there are.
 func suffixes() string {
-	words := []string{suffixSE, suffixSE + "<ratio>", suffixNoSE, Mish, ValueScalar}
+	words := []string{suffixSE, suffixSE + "<ratio>", suffixNoSE, Mish, ValueScalar, suffixInput + "<format>"}
 	for _, kind := range slices.Sorted(maps.Keys(headKinds)) {
 		if !headKinds[kind].usual {
 			words = append(words, kind)
@@ -184,6 +190,10 @@ func (a *Arch) applySuffix(p string) bool {
 	}
 	if ratio, ok := parseCount(strings.TrimPrefix(p, suffixSE)); ok && strings.HasPrefix(p, suffixSE) {
 		return a.setSE(ratio)
+	}
+	if f, ok := parseCount(strings.TrimPrefix(p, suffixInput)); ok && strings.HasPrefix(p, suffixInput) {
+		a.Blocks[0].InputFormat = f
+		return true
 	}
 	kind := headKinds[p]
 	for i := range a.Heads {

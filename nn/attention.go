@@ -30,7 +30,7 @@ var innerActivations = []string{ReLU, Mish, ReLU2, Swish, SELU}
 
 var (
 	embeddingSizes = []size[Block]{
-		{name: "input_format", of: inputFormat, lo: 1, hi: 1}, {name: "width", of: width, lo: 1, hi: 4096}, {name: "gated", of: func(b *Block) *int { return &b.Gated }, lo: 0, hi: 1},
+		inputFormats, {name: "width", of: width, lo: 1, hi: 4096}, {name: "gated", of: func(b *Block) *int { return &b.Gated }, lo: 0, hi: 1},
 	}
 	denseEmbeddingSizes = append(embeddingSizes[:len(embeddingSizes):len(embeddingSizes)],
 		size[Block]{name: "positions", of: func(b *Block) *int { return &b.Positions }, lo: 1, hi: 4096}, size[Block]{name: "hidden", of: blockHidden, lo: 1, hi: 1 << 14})

@@ -77,6 +77,9 @@ type choice struct {
 	from []string
 }
 
+// inputFormats is for blocks that read planes; Validate knows which there are.
+var inputFormats = size[Block]{name: "input_format", of: inputFormat, lo: 1, hi: 255}
+
 func inputFormat(b *Block) *int { return &b.InputFormat }
 func width(b *Block) *int       { return &b.Width }
 func seRatio(b *Block) *int     { return &b.SERatio }
@@ -85,7 +88,7 @@ func hidden(h *Head) *int       { return &h.Hidden }
 
 var blockKinds = map[string]*blockKind{BlockInput: {
 	takes: position, gives: planes, activations: []string{ReLU, Mish},
-	sizes: []size[Block]{{name: "input_format", of: inputFormat, lo: 1, hi: 1}, {name: "filters", of: width, lo: 1, hi: 2048}},
+	sizes: []size[Block]{inputFormats, {name: "filters", of: width, lo: 1, hi: 2048}},
 	width: func(b Block, _ int) int { return b.Width },
 	layers: func(l *layers, name string, b Block, _ int) {
 		l.unit(name+".conv", name+".bn", encoding.NumPlanes, b.Width, 3)
@@ -225,6 +228,9 @@ func checkSizes[T comparable](c *checker, prefix, kind string, sizes []size[T], 
 // Validate returns all that is wrong with a, wrapping ErrArch, or nil.
 func (a Arch) Validate() error {
 	var c checker
+	if f := a.InputFormat(); !slices.Contains(encoding.InputFormats(), f) {
+		c.bad("input_format is %d, want one of %d", f, encoding.InputFormats())
+	}
 	data := position
 	for i, b := range a.Blocks {
 		k := blockKinds[b.Kind]

@@ -193,7 +193,7 @@ func (e *Engine) prepare() {
 		e.cache = mcts.NewCache(s.cachePositions)
 	}
 	e.ev = newEvaluator(e.Net, e.Another, s.threads, s.policyTemperature)
-	e.batch = encoding.NewBatch(s.leaves())
+	e.batch = mcts.NewBatch(e.Net, s.leaves())
 	s.apply(&e.Search)
 	e.Search.Prober = nil
 	if e.tables.open != nil {

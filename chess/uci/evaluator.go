@@ -54,7 +54,7 @@ func (ev *evaluator) spread(ctx context.Context, b *encoding.Batch) error {
 			break
 		}
 		part := encoding.Batch{
-			N: hi - lo, Masks: b.Masks[lo:hi], Scalars: b.Scalars[lo:hi], LegalStart: b.LegalStart[lo : hi+1],
+			Format: b.Format, N: hi - lo, Masks: b.Masks[lo:hi], Scalars: b.Scalars[lo:hi], LegalStart: b.LegalStart[lo : hi+1],
 			Legal: b.Legal, Prior: b.Prior, WDL: b.WDL[lo:hi], M: b.M[lo:hi],
 		}
 		group.Go(func() error { return net.Evaluate(ctx, &part) })

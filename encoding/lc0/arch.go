@@ -65,6 +65,7 @@ func archOf(file *netpb.Net, f *netpb.NetworkFormat) (a nn.Arch, err error) {
 	if err != nil {
 		return a, err
 	}
+	a.Blocks[0].InputFormat = int(f.GetInput())
 	policy, err := c.policy(a.Width(), f, w)
 	if err != nil {
 		return a, err
@@ -258,7 +259,7 @@ func checkFormat(f *netpb.NetworkFormat) error {
 		got  int32
 		want []int32
 	}{
-		{"input format", f.GetInput(), []int32{inputClassical}},
+		{"input format", f.GetInput(), inputFormats()},
 		{"network structure", f.GetNetwork(), []int32{networkClassical, networkSE, networkAttention, networkHeads}},
 		{"policy head", f.GetPolicy(), []int32{policyClassical, policyConv, policyAttention}},
 		{"value head", f.GetValue(), []int32{valueClassical, valueWDL}},
@@ -274,6 +275,14 @@ func checkFormat(f *netpb.NetworkFormat) error {
 		return fmt.Errorf("%w: value head %d with output format %d", ErrCorrupt, f.GetValue(), f.GetOutput())
 	}
 	return nil
+}
+
+// inputFormats lists those of networks.
+func inputFormats() (list []int32) {
+	for _, f := range encoding.InputFormats() {
+		list = append(list, int32(f))
+	}
+	return list
 }
 
 // seRatio returns the ratio that gives so many units, 4 where it does.

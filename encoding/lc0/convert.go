@@ -49,7 +49,7 @@ type converter struct {
 // kinds are the blocks and heads that Leela's network files and our ONNX files hold,
 // pooled heads as flattened ones.
 var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.BlockEmbedding, nn.BlockDenseEmbedding, nn.BlockEncoder, nn.BlockSmolgen,
-	nn.PolicyConvolutional, nn.PolicyClassical, nn.PolicyAttention, nn.PolicyEncoded, nn.HeadFlattened, nn.HeadPooled}
+	nn.PolicyConvolutional, nn.PolicyClassical, nn.PolicyAttention, nn.PolicyEncoded, nn.HeadFlattened, nn.HeadPooled, nn.AnyInput}
 
 // A layerVisitor is shown the layers of a net in the nets' order, with their places in a
 // file's weights.
@@ -199,12 +199,16 @@ func (l layerPlaces) head(a nn.Arch, h nn.Head, w *netpb.Weights) {
 }
 
 // leelas turns a parameter from the order and the units of nets into those of files, or
-// back, in data: plane 109 is plies there, and behind the layers of an attention body
+// back, in data: plane 109 is plies there or rule50/100, and behind the layers of an attention body
 // inputs are numbered square*channels + channel.
 func leelas(a nn.Arch, name string, data []float32, back bool) {
 	switch name {
 	case "input.conv.weight", "input.fc.weight":
 		const plane = 109
+		unit := float32(encoding.Rule50Scale)
+		if a.InputFormat().Hectoplies() {
+			unit /= 100
+		}
 		taps, inputs := 9, encoding.NumPlanes
 		if a.Attention() {
 			taps, inputs = 1, len(data)/a.Width()
@@ -212,9 +216,9 @@ func leelas(a nn.Arch, name string, data []float32, back bool) {
 		for at := plane * taps; at < len(data); at += inputs * taps {
 			for i := range data[at:][:taps] {
 				if back {
-					data[at+i] *= encoding.Rule50Scale
+					data[at+i] *= unit
 				} else {
-					data[at+i] /= encoding.Rule50Scale
+					data[at+i] /= unit
 				}
 			}
 		}

@@ -14,7 +14,8 @@
 // are mostly LINEAR16: 16-bit steps between a minimum and a maximum. What is
 // called the standard deviation there holds the variance. Leela feeds plane 109
 // as plies, our nets as plies/99, so that slice of the first convolution is
-// multiplied by 99, and divided again in what is written.
+// multiplied by 99, and divided again in what is written. From input format 4 on it is
+// rule50/100 there, and the factor 0.99.
 //
 // Example:
 //

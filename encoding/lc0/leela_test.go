@@ -27,8 +27,8 @@ import (
 // V and M are what the net says, rounded: 4 and 1 decimals. P and D are printed
 // after passes through quadratic approximations of 2^x and log2 (D through a WDL
 // rescaling that is the identity but for them), whose relative error reaches
-// 0.3 %: D is off by up to 0.003 as a smooth function of itself, P by 0.3 % of
-// itself besides its rounding.
+// 0.3 %: besides its rounding D is off by up to 0.003 as a smooth function of itself, P
+// by 0.3 % of itself.
 func TestAgainstLeela(t *testing.T) {
 	dir := golden.Path(t, "leela")
 	net := readShared(t, filepath.Join(dir, "se32x2.pb.gz"))
@@ -90,7 +90,7 @@ func (p *evaluated) check(t *testing.T, name string, b *encoding.Batch, i int) {
 		}
 	}
 	near("V", b.WDL[i][0]-b.WDL[i][2], p.v, 6e-5)
-	near("D", b.WDL[i][1], p.d, 3e-3)
+	near("D", b.WDL[i][1], p.d, 3.5e-3)
 	near("M", b.M[i], p.m, .051)
 	legal := b.LegalOf(i)
 	if len(legal) != len(p.percent) {

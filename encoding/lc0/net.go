@@ -49,7 +49,7 @@ func IsNet(head []byte) bool {
 }
 
 // ReadNet reads a network file, gzipped or not: residual towers with or without
-// squeeze-and-excitation, attention bodies with or without smolgen, input format 1,
+// squeeze-and-excitation, attention bodies with or without smolgen, all input formats,
 // convolutional, classical or attention policy, WDL or scalar value, moves left or none,
 // all layer encodings. The net computes
 // what Leela's does, up to rounding. Errors wrap ErrCorrupt, ErrUnsupported, or

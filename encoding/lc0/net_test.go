@@ -124,7 +124,7 @@ func TestReadNetRefuses(t *testing.T) {
 		"bomb":         {bomb, ErrUnsupported, "more than 6"}, // 64 MiB and a little, of 80
 		"many blocks":  {spoiled(func(f *netpb.Net, _ *format) { f.Weights.Residual = blocks }), ErrCorrupt, "more than 65536 layers"},
 		"magic":        {spoiled(func(f *netpb.Net, _ *format) { f.Magic = proto.Uint32(1) }), ErrCorrupt, "magic"},
-		"input":        {spoiled(func(_ *netpb.Net, f *format) { f.Input = proto.Int32(3) }), ErrUnsupported, "input format 3"},
+		"input":        {spoiled(func(_ *netpb.Net, f *format) { f.Input = proto.Int32(6) }), ErrUnsupported, "input format 6"},
 		"attention":    {spoiled(func(_ *netpb.Net, f *format) { f.Network = proto.Int32(6) }), ErrCorrupt, "0 encoders"},
 		"network":      {spoiled(func(_ *netpb.Net, f *format) { f.Network = proto.Int32(5) }), ErrUnsupported, "network structure 5"},
 		"policy":       {spoiled(func(_ *netpb.Net, f *format) { f.Policy = proto.Int32(4) }), ErrUnsupported, "policy head 4"},

@@ -114,7 +114,7 @@ func formatOf(a nn.Arch) *netpb.NetworkFormat {
 	wdl := a.ValueForm() == nn.ValueWDL
 	policy := map[string]int32{nn.PolicyClassical: policyClassical, nn.PolicyConvolutional: policyConv, nn.PolicyAttention: policyAttention, nn.PolicyEncoded: policyAttention}
 	f := &netpb.NetworkFormat{
-		Input:             proto.Int32(inputClassical),
+		Input:             proto.Int32(int32(a.InputFormat())),
 		Output:            choose(wdl, outputWDL, outputClassical),
 		Network:           choose(a.SEUnits() > 0, networkSE, networkClassical),
 		Policy:            proto.Int32(policy[a.Head(nn.Policy).Kind]),

@@ -1,30 +1,30 @@
 package lc0
 
 import (
+	"slices"
+
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 )
 
-// Leela's input formats. 4 is 3 with rule50 fed as count/100, 132 is 4 with a
-// plane for black: their records are those of format 3. 5 and 133 are 4 and 132
-// that show of the history only positions that are repetitions.
+// Leela's input formats as records number them. The records of 4 and 132 are those of
+// format 3, those of 133 are those of 5.
 const (
 	formatClassical      = uint32(encoding.FormatClassical)
 	formatCastlingPlanes = uint32(encoding.FormatCastlingPlanes)
 	formatCanonical      = uint32(encoding.FormatCanonical)
-	formatHectoplies     = 4
-	formatCanonicalV2    = 5
-	formatArmageddon     = 132
-	formatArmageddonV2   = 133
 )
 
 // InputFormats lists the known input formats.
-func InputFormats() []uint32 {
-	return []uint32{formatClassical, formatCastlingPlanes, formatCanonical, formatHectoplies, formatCanonicalV2, formatArmageddon, formatArmageddonV2}
+func InputFormats() (list []uint32) {
+	for _, f := range encoding.InputFormats() {
+		list = append(list, uint32(f))
+	}
+	return list
 }
 
 func knownFormat(f uint32) bool {
-	return f >= formatClassical && f <= formatCanonicalV2 || f == formatArmageddon || f == formatArmageddonV2
+	return f < 256 && slices.Contains(encoding.InputFormats(), encoding.InputFormat(f))
 }
 
 // fillInput writes planes, castling rights, side, rule50 and the transform,
@@ -32,10 +32,7 @@ func knownFormat(f uint32) bool {
 func (w *v6Writer) fillInput(turn Invariance) {
 	r, b := &w.record, w.history.Board()
 	var aux encoding.Aux
-	w.transform = encoding.EncodeFormat(encoding.InputFormat(min(r.InputFormat, formatCanonical)), w.history, &r.Planes, &aux)
-	if r.InputFormat == formatCanonicalV2 || r.InputFormat == formatArmageddonV2 {
-		dropUnrepeated(&r.Planes)
-	}
+	w.transform = encoding.EncodeFormat(encoding.InputFormat(r.InputFormat), w.history, &r.Planes, &aux)
 	for i := range r.Castling {
 		r.Castling[i] = 0
 		if rook, ok := b.CastlingRook(i < 2, i&1 == 1); ok {
@@ -76,13 +73,4 @@ func symmetries(b *chess.Board) encoding.Transform {
 		return encoding.FlipFiles
 	}
 	return encoding.NumTransforms - 1
-}
-
-// dropUnrepeated empties the older boards that are no repetitions.
-func dropUnrepeated(masks *[encoding.NumMasks]uint64) {
-	for t := encoding.PlanesPerBoard; t < encoding.NumMasks; t += encoding.PlanesPerBoard {
-		if masks[t+encoding.PlanesPerBoard-1] == 0 {
-			clear(masks[t : t+encoding.PlanesPerBoard])
-		}
-	}
 }

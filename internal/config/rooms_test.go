@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -214,7 +215,11 @@ var limits = []limit{
 		text := strings.Replace(`{"version":N,"filters":8,"blocks":1,"value_head":"wdl","value_hidden":8,"moves_left":false}`, "N", strconv.Itoa(int(x)), 1)
 		return json.Unmarshal([]byte(text), new(nn.Arch))
 	}},
-	inArch("input_format", func(a *nn.Arch, n int) { a.Blocks[0].InputFormat = n }),
+	{"model.arch.input_format", both, func(x float64) error { // other formats play, and are not trained
+		a := nn.DefaultArch()
+		a.Blocks[0].InputFormat = int(x)
+		return errors.Join(a.Validate(), a.Only("training", nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.HeadFlattened))
+	}},
 	inArch("conv_tower.filters", func(a *nn.Arch, n int) { a.Blocks[0].Width = n }),
 	inArch("conv_tower.blocks", func(a *nn.Arch, n int) { a.Blocks = nn.TowerBlocks(32, n, 4) }),
 	inArch("conv_tower.se_ratio", func(a *nn.Arch, n int) { a.Blocks = nn.TowerBlocks(32, 4, n) }),

@@ -7,7 +7,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/chess/uci"
-	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
@@ -73,7 +72,7 @@ func WorthTaking(ctx context.Context, engine string, lines []*chess.History, at 
 // Takes lets a net search from the end of each line and counts how often its move goes to
 // the square of that line. A search is one game's, so the net sees batches.
 func Takes(ctx context.Context, net mcts.Evaluator, search mcts.Config, lines []*chess.History, at []chess.Square, seed uint64) (c Count, err error) {
-	batch := encoding.NewBatch(MaxBatch)
+	batch := mcts.NewBatch(net, MaxBatch)
 	for first := 0; first < len(lines); first += MaxBatch {
 		var games []*attack
 		for i := first; i < min(first+MaxBatch, len(lines)); i++ {

@@ -47,7 +47,7 @@ func (t Tables) Mates(ctx context.Context, net mcts.Evaluator, piece chess.Piece
 		games = append(games, a)
 	}
 	r := &MateReport{Played: len(games)}
-	batch := encoding.NewBatch(len(games))
+	batch := mcts.NewBatch(net, len(games))
 	for move := 0; move < o.Moves && len(games) > 0; move++ {
 		if err := think(ctx, net, batch, games); err != nil {
 			return nil, err

@@ -66,7 +66,7 @@ func Values(ctx context.Context, net mcts.Evaluator, set []Question) (*ValueRepo
 // Ask returns what the net says of the end of each line, without search: win, draw and
 // loss of the side to move.
 func Ask(ctx context.Context, net mcts.Evaluator, lines []*chess.History) (answers [][3]float32, err error) {
-	batch := encoding.NewBatch(MaxBatch)
+	batch := mcts.NewBatch(net, MaxBatch)
 	var legal chess.MoveList
 	for part := range slices.Chunk(lines, MaxBatch) {
 		batch.Reset()

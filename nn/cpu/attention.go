@@ -244,7 +244,7 @@ func (e *Evaluator) embed(c *attentionBody, b *encoding.Batch, first, n int) {
 	buf, rows := e.attention, n*encoding.NumSquares
 	said := c.inputs - encoding.NumPlanes
 	for i := range n {
-		kernel.ExpandInput(e.input, b.Masks[first+i:], b.Scalars[first+i:], 1)
+		e.expand(b, first+i, 1)
 		from := c.said
 		if from == nil {
 			from = e.menSay(c, &b.Masks[first+i])

@@ -259,7 +259,7 @@ func TestNewRefuses(t *testing.T) {
 		spoil func(n *nn.Net)
 		want  error
 	}{
-		"architecture":      {func(n *nn.Net) { n.Arch.Blocks[0].InputFormat = 3 }, nn.ErrArch},
+		"architecture":      {func(n *nn.Net) { n.Arch.Blocks[0].InputFormat = 6 }, nn.ErrArch},
 		"missing tensor":    {func(n *nn.Net) { n.Params = n.Params[1:] }, nn.ErrParams},
 		"NaN":               {func(n *nn.Net) { n.Params[7].Data[0] = float32(math.NaN()) }, nn.ErrNotFinite},
 		"infinite":          {func(n *nn.Net) { n.Params[0].Data[3] = float32(math.Inf(-1)) }, nn.ErrNotFinite},
@@ -269,6 +269,21 @@ func TestNewRefuses(t *testing.T) {
 		c.spoil(n)
 		if _, err := New(n, kernel.FP32); !errors.Is(err, c.want) {
 			t.Errorf("%s: error %v, want %v", name, err, c.want)
+		}
+	}
+}
+
+// A batch in another input format than the net's is refused.
+func TestEvaluateRefusesFormat(t *testing.T) {
+	e := newEvaluator(t, testNet(t, "16x1-input3", 1), 4, kernel.FP32)
+	if e.InputFormat() != encoding.FormatCanonical {
+		t.Errorf("input format %d", e.InputFormat())
+	}
+	for format, want := range map[encoding.InputFormat]bool{0: false, encoding.FormatClassical: false, encoding.FormatCanonical: true, encoding.FormatHectoplies: false} {
+		b := randomBatch(2, 3)
+		b.Format = format
+		if err := e.Evaluate(context.Background(), b); (err == nil) != want || err != nil && !errors.Is(err, nn.ErrArch) {
+			t.Errorf("format %d: %v", format, err)
 		}
 	}
 }

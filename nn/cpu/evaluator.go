@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
@@ -76,6 +77,9 @@ func (e *Evaluator) Swap(n *Net) {
 	}
 }
 
+// InputFormat returns the format of the batches that the net in use takes.
+func (e *Evaluator) InputFormat() encoding.InputFormat { return e.net.arch.InputFormat() }
+
 // ID returns the identity of the net in use.
 func (e *Evaluator) ID() string { return e.net.id }
 
@@ -141,6 +145,10 @@ func newHeadBuffers(h *scalarHead, chunk int) (b headBuffers) {
 // context is looked at between groups of boards. After an error (the context's,
 // or one that wraps ErrNotFinite) the answers are not to be used.
 func (e *Evaluator) Evaluate(ctx context.Context, b *encoding.Batch) error {
+	if got, want := max(b.Format, encoding.FormatClassical), e.InputFormat(); got != want {
+		return fmt.Errorf("evaluate: %w: %s reads positions in input format %d, these are of format %d: it plays in matches, engines and exams, "+
+			"and plays no games to learn from", nn.ErrArch, e.net.arch, want, got)
+	}
 	if e.net.sparse != nil {
 		return e.evaluateSparse(ctx, b)
 	}
@@ -175,7 +183,7 @@ func (e *Evaluator) runGroup(b *encoding.Batch, lo, at, n int) {
 		e.embed(c.attention, b, first, n)
 		e.encode(&c.attention.stack, e.attention.stack, e.x, n)
 	} else {
-		kernel.ExpandInput(e.input, b.Masks[first:], b.Scalars[first:], n)
+		e.expand(b, first, n)
 		e.conv(e.x, e.input, &c.input, n, c.act)
 	}
 	if e.pairs != nil {
@@ -212,6 +220,20 @@ func (e *Evaluator) runGroup(b *encoding.Batch, lo, at, n int) {
 	}
 	e.conv(e.h, e.x, &c.policyConv1, n, c.act)
 	kernel.PolicyConv(b.Prior, e.h, last.packed, last.bias, c.moves, start, b.Legal, n, last.ci, c.precision, e.scratch)
+}
+
+// expand writes the planes of n positions from first on to e.input.
+func (e *Evaluator) expand(b *encoding.Batch, first, n int) {
+	f := e.InputFormat()
+	if f == encoding.FormatClassical {
+		kernel.ExpandInput(e.input, b.Masks[first:], b.Scalars[first:], n)
+		return
+	}
+	for i := range n {
+		x, s := e.input[i*encoding.NumSquares*encoding.NumPlanes:], &b.Scalars[first+i]
+		kernel.ExpandInput(x, b.Masks[first+i:], []encoding.Scalars{s.Plain(f)}, 1)
+		s.Squares(f, func(plane, square int) { x[square*encoding.NumPlanes+plane] = 1 })
+	}
 }
 
 // mul computes y [rows][m.n] = act(x [rows][m.k] * m + bias).

@@ -54,7 +54,7 @@ type scalarHead struct{ conv, fc1, fc2 kernelMat }
 
 // kinds are the blocks and heads that this package computes.
 var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened, nn.HeadPooled,
-	nn.BlockEmbedding, nn.BlockDenseEmbedding, nn.BlockEncoder, nn.BlockSmolgen, nn.PolicyAttention, nn.PolicyEncoded, nn.BlockSparse, nn.PolicyMoves, nn.HeadDense, nn.HeadShared}
+	nn.BlockEmbedding, nn.BlockDenseEmbedding, nn.BlockEncoder, nn.BlockSmolgen, nn.PolicyAttention, nn.PolicyEncoded, nn.BlockSparse, nn.PolicyMoves, nn.HeadDense, nn.HeadShared, nn.AnyInput}
 
 // New packs a net: batch norm is folded, and the columns of layers after a
 // convolution go from channel*64 + square to square*channels + channel. n is not

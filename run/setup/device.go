@@ -176,11 +176,24 @@ func (p Device) Describe() string {
 	return fmt.Sprintf("%s (%s)", p, i.Name)
 }
 
+// checkInput refuses to train a net that reads another input format than rows have.
+func checkInput(e *config.Effective, a nn.Arch) error {
+	if f := a.InputFormat(); f != encoding.FormatClassical {
+		return e.Errorf("model.net", "begin with a net of input format 1; this one plays in matches and engines", "%s reads positions in input format %d, training has format 1 alone", a, f)
+	}
+	return nil
+}
+
 // CheckDevices refuses configured devices that are not there or do not suit the net, and
 // says what to do.
 func CheckDevices(e *config.Effective, trains bool) error {
 	if err := CheckGPU(e, trains); err != nil {
 		return err
+	}
+	if arch, err := firstArch(e.Config); trains && err == nil {
+		if err := checkInput(e, arch); err != nil {
+			return err
+		}
 	}
 	for _, d := range devicesOf(e.Config, trains) {
 		if !d.used {

@@ -209,6 +209,9 @@ func (t *Training) checkArch(net *nn.Net, from string) error {
 	if err != nil {
 		return &config.Error{Field: "model.arch", Reason: err.Error()}
 	}
+	if err := checkInput(t.e, net.Arch); err != nil {
+		return err
+	}
 	for _, field := range archFields {
 		if path := "model.arch." + field; !want.Equal(net.Arch) && t.e.Origin(path) != "default" {
 			return t.e.Errorf(path, "leave model.arch away, or carry the weights over with chessbrain migrate-checkpoint",

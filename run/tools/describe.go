@@ -13,6 +13,7 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
@@ -92,9 +93,10 @@ func Probe(ctx context.Context, cfg *config.Config, net *Net, h *chess.History) 
 	var legal chess.MoveList
 	board := h.Board()
 	board.GenerateMoves(&legal)
-	b := encoding.NewBatch(1)
+	ev := player.NewEvaluator(1)
+	b := mcts.NewBatch(ev, 1)
 	encoding.AppendPosition(b, h, &legal)
-	if err := player.NewEvaluator(1).Evaluate(ctx, b); err != nil {
+	if err := ev.Evaluate(ctx, b); err != nil {
 		return nil, err
 	}
 	p := &Probed{Net: net.Name, NetID: net.ID(), FEN: board.FEN(), W: b.WDL[0][0], D: b.WDL[0][1], L: b.WDL[0][2], Moves: []ProbedMove{}}

@@ -149,11 +149,11 @@ func (t *thinker) think(ctx context.Context, line *chess.History, visits int) (*
 	search := mcts.New(&config, nil)
 	search.Reset(line)
 	search.Begin(rand.New(rand.NewPCG(1, 1)), false)
-	batch := encoding.NewBatch(1)
 	evaluator, err := t.player.Evaluator(1)
 	if err != nil {
 		return nil, err
 	}
+	batch := mcts.NewBatch(evaluator, 1)
 	for !search.Done() {
 		if ctx.Err() != nil {
 			break // what is known by now
