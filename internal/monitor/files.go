@@ -60,8 +60,8 @@ const flushEvery = time.Second
 
 // OpenFiles opens the metric files of a job as a checkpoint knew them: what was
 // written after it is cut off, so that steps that are trained again do not
-// appear twice. With the zero state existing files are renamed, never
-// overwritten.
+// appear twice. With the zero state existing files are renamed; the newest
+// keptAside of them stay.
 func OpenFiles(opt FilesOptions, state FilesState) (_ *Files, info FilesInfo, err error) {
 	defer func() {
 		if err != nil {
@@ -235,8 +235,13 @@ func (a *appendFile) close() error {
 	return errors.Join(err, a.file.Close())
 }
 
-// moveAside renames a file that holds anything to the first free name of format with
-// 1, 2, ... in its directory, and returns it; "" where there was nothing to keep.
+// keptAside is how many renamed files of a kind a directory keeps: a service may start a
+// training that fails before its first checkpoint for ever.
+const keptAside = 100
+
+// moveAside renames a file that holds anything to the first free name of format with 1 to
+// keptAside in its directory, else over the oldest of them, and returns the new name; ""
+// where there was nothing to keep.
 func moveAside(path, format string) (string, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
@@ -245,15 +250,22 @@ func moveAside(path, format string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("look at %s: %w", path, err)
 	}
-	for n := 1; ; n++ {
-		to := filepath.Join(filepath.Dir(path), fmt.Sprintf(format, n))
-		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
-			if err := os.Rename(path, to); err != nil {
-				return "", fmt.Errorf("move %s aside: %w", path, err)
-			}
-			return to, nil
+	to, oldest := "", time.Time{}
+	for n := 1; n <= keptAside; n++ {
+		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(format, n))
+		there, err := os.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			to = name
+			break
+		}
+		if err == nil && (to == "" || there.ModTime().Before(oldest)) {
+			to, oldest = name, there.ModTime()
 		}
 	}
+	if err := os.Rename(path, to); err != nil {
+		return "", fmt.Errorf("move %s aside: %w", path, err)
+	}
+	return to, nil
 }
 
 // wholeLines returns the length of the whole lines among the first limit bytes

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -214,6 +215,32 @@ func TestDamagedFiles(t *testing.T) {
 			t.Error(d)
 		}
 	})
+}
+
+// TestMovedAside: of what was moved aside the newest files stay.
+func TestMovedAside(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, MetricsName)
+	for i := range keptAside + 2 {
+		if err := os.WriteFile(path, fmt.Appendf(nil, "%d", i), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Time{}, time.Unix(int64(i), 0)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := moveAside(path, "metrics_old%d.jsonl"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != keptAside {
+		t.Errorf("%d files, %v; want %d", len(left), err, keptAside)
+	}
+	for n, want := range map[int]string{1: "100", 2: "101", 3: "2", keptAside: "99"} {
+		if got := read(t, filepath.Join(dir, fmt.Sprintf("metrics_old%d.jsonl", n))); string(got) != want {
+			t.Errorf("file %d holds that of start %s, want %s", n, got, want)
+		}
+	}
 }
 
 func TestBoardHoldsTheSameScalars(t *testing.T) {

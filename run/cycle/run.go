@@ -122,7 +122,7 @@ func (l *loop) open() error {
 		l.works = l.stages()
 	}
 	l.page.Set(func(p *Page) { p.Job = info.Job })
-	if err := l.process.OpenEvents(run.Events{Job: info.Job, Metrics: filepath.Join(dir.Metrics, "cycle"), Readers: l.Readers,
+	if err := l.process.OpenEvents(run.Events{Job: info.Job, Metrics: filepath.Join(dir.Metrics, "cycle"), Append: true, Readers: l.Readers,
 		Start: &monitor.Run{Command: l.Command, Version: l.Version, Seed: l.cfg.Seed}, End: l.endOf}); err != nil {
 		return err
 	}

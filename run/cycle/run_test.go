@@ -90,6 +90,9 @@ func TestRunStages(t *testing.T) {
 	if s, err = a.run("--cycles=3 --games-per-cycle=7"); err != nil || s.Cycles != 3 || a.called[0] != "3 selfplay" || a.games[3] != 7 {
 		t.Errorf("went on with %q, games %v: %v", a.called, a.games, err)
 	}
+	if files, err := filepath.Glob(filepath.Join(a.root, "metrics/*/cycle/*")); err != nil || len(files) != 1 {
+		t.Errorf("metrics of three starts: %q, %v; want one file", files, err)
+	}
 }
 
 // TestRunShort: too few rows send self-play on, with the same process and as many

@@ -42,7 +42,7 @@ func (s *selfPlayer) openEvents() error {
 	s.meter = new(monitor.Meter)
 	s.meter.Observe(time.Now(), monitor.Totals{})
 	a := setup.ArithmeticOf(s.opt.Effective.Config, false, true)
-	err := s.process.OpenEvents(run.Events{Job: s.Job, Metrics: filepath.Join(s.Dir.Metrics, string(run.Player(s.number))), Readers: s.opt.Readers,
+	err := s.process.OpenEvents(run.Events{Job: s.Job, Metrics: filepath.Join(s.Dir.Metrics, string(run.Player(s.number))), Append: true, Readers: s.opt.Readers,
 		Start: &monitor.Run{Command: s.opt.Command, Version: s.opt.Version, Seed: s.Seed,
 			ProducerDevice: a.ProducerDevice, Kernels: a.Kernels, ProducerPrecision: a.ProducerPrecision}})
 	if err != nil {

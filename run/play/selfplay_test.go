@@ -79,6 +79,9 @@ func TestSelfPlay(t *testing.T) {
 	if left := runtest.Temps(t, dir); left != nil {
 		t.Errorf("left behind: %v", left)
 	}
+	if files, err := filepath.Glob(dir + "/metrics/*/selfplay-p1/*"); err != nil || len(files) != 1 {
+		t.Errorf("metrics of all starts: %q, %v; want one file", files, err)
+	}
 }
 
 // TestSelfPlayCourse: a playing process moves the front of its course, and knows it
