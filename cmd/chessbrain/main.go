@@ -98,7 +98,7 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 	addGroup(root, "Around the trainer",
 		newPlugins(), newEval(), newOverfit(), newTuneLR(), newTrainEpoch(), newMigrateCheckpoint(), newBackfillMetrics())
 	addGroup(root, "This machine", newBench(), newPerft(), newDoctor(), newMan(), newVersion())
-	completeRuns(root)
+	completeArgs(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		text := err.Error()
 		if number, ok := errors.AsType[*strconv.NumError](err); ok {

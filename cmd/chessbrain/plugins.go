@@ -180,7 +180,7 @@ func newPluginsDescribe() *cobra.Command {
 		Long: `Shows a stage's version, what it does and promises, and each of its settings with the default and what is
 allowed. PATH is a program; it has a / in it, such as ./mine. Stages of different kinds may share a name: all of
 them are shown.`,
-		Args: stageArg,
+		Args: stageArg, ValidArgsFunction: stageOrPath,
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			k, err := stage.ParseKind(kind)
 			if err != nil {
@@ -201,6 +201,7 @@ them are shown.`,
 	}
 	f.bind(c)
 	c.Flags().StringVar(&kind, "kind", "", "only that kind: rescorer, sampler or exporter")
+	completeFlag(c, "kind", stageKinds)
 	bindJSON(c, "one JSON object a stage")
 	return c
 }
@@ -217,7 +218,7 @@ KIND is rescorer, sampler or exporter; NAME is a built-in stage or a program of 
 process was started with. Rescorers work in the order in which they are named; identity alone changes nothing. Where
 the new stage does not start, the old one stays and the exit code is 1. --dry-run tells beforehand.`,
 		Example: "  chessbrain plugins swap runs/a rescorer deblunder,mine --set deblunder.threshold=0.2",
-		Args:    exactArgs(3, "want a run directory, a kind and names, got %d arguments"),
+		Args:    exactArgs(3, "want a run directory, a kind and names, got %d arguments"), ValidArgsFunction: swapArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			kind, err := stage.ParseKind(args[1])
 			if err != nil || kind == "" {
@@ -258,12 +259,13 @@ func newPluginsTest() *cobra.Command {
 itself, its settings, order, determinism, saved state, errors. A line for each check; the exit code is 3 where one
 fails. PATH has a / in it.`,
 		Example: "  chessbrain plugins test ./mine --set paths=/tb/345",
-		Args:    stageArg,
-		RunE:    stoppable(o.run),
+		Args:    stageArg, ValidArgsFunction: stageOrPath,
+		RunE: stoppable(o.run),
 	}
 	o.bind(c)
 	f := c.Flags()
 	f.StringVar(&o.kind, "kind", "", "only that kind: rescorer, sampler or exporter")
+	completeFlag(c, "kind", stageKinds)
 	f.StringArrayVar(&o.set, "set", nil, "a setting of the stage, SETTING=VALUE; may come several times")
 	f.Uint64Var(&o.seed, "seed", 1, "of the inputs")
 	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "of all checks")

@@ -87,33 +87,6 @@ func bindConfig(c *cobra.Command, flags *config.FlagSet) {
 // keptLogs is how many logs of a command a run keeps.
 const keptLogs = 100
 
-// noFiles says to a shell that names of files are no answer.
-const noFiles = cobra.ShellCompDirectiveNoFileComp
-
-// completeFlag lets shells complete a flag by words.
-func completeFlag(c *cobra.Command, flag string, words []string) {
-	err := c.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return words, noFiles })
-	if err != nil {
-		panic(err) // the flag is not registered, or twice
-	}
-}
-
-// completeRuns lets shells complete directories where commands take a run, and nothing
-// behind it.
-func completeRuns(c *cobra.Command) {
-	if c.ValidArgsFunction == nil && strings.Contains(c.Use, "RUN") {
-		c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, noFiles
-			}
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		}
-	}
-	for _, below := range c.Commands() {
-		completeRuns(below)
-	}
-}
-
 // oneRun takes the run directory as an argument instead of --run-dir.
 func oneRun(c *cobra.Command, args []string) error {
 	switch {
