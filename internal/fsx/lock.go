@@ -93,18 +93,21 @@ func AcquireWithin(ctx context.Context, path string, o LockOptions, wait time.Du
 	}
 }
 
-// flock opens and locks the lock file. It leaves l.file nil where flock is not
-// supported.
+// flock opens and locks the lock file, again where Remove took it away meanwhile: others
+// would lock a new one. It leaves l.file nil where flock is not supported.
 func (l *Lock) flock(shared bool) error {
 	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return fmt.Errorf("lock: %w", err)
 	}
-	if err = TryLock(f, shared); err == nil {
+	if err = TryLock(f, shared); err == nil && samePlace(f, l.path) {
 		l.file = f
 		return nil
 	}
 	closeErr := f.Close()
+	if err == nil {
+		return l.flock(shared)
+	}
 	switch err {
 	case ErrHeld:
 		return &LockedError{Path: l.path, Owner: holder(l.path, shared, l.now())}
@@ -112,6 +115,13 @@ func (l *Lock) flock(shared bool) error {
 		return closeErr
 	}
 	return fmt.Errorf("lock %s: %w", l.path, err)
+}
+
+// samePlace says whether path still names the open file f.
+func samePlace(f *os.File, path string) bool {
+	opened, err := f.Stat()
+	named, there := os.Stat(path)
+	return err == nil && there == nil && os.SameFile(opened, named)
 }
 
 // enter writes the owner file and looks for owners that stand against it. It
@@ -188,8 +198,13 @@ func (l *Lock) HeartbeatOnly() bool { return l.file == nil }
 // thought this process dead: it must stop writing.
 func (l *Lock) Lost() <-chan struct{} { return l.lost }
 
-// Release gives the lock up. A second Release does nothing.
-func (l *Lock) Release() error {
+// Release gives the lock up; its file stays. A second Release does nothing.
+func (l *Lock) Release() error { return l.release(false) }
+
+// Remove is Release that leaves no file. The lock must not be a shared one.
+func (l *Lock) Remove() error { return l.release(true) }
+
+func (l *Lock) release(remove bool) error {
 	var err error
 	l.once.Do(func() {
 		close(l.stop)
@@ -198,8 +213,12 @@ func (l *Lock) Release() error {
 		if errors.Is(err, os.ErrNotExist) {
 			err = nil
 		}
-		if l.file != nil { // the lock file stays: removing it would let two hold it
+		stays := remove && os.Remove(l.path) != nil // Windows removes no open file
+		if l.file != nil {
 			err = errors.Join(err, l.file.Close())
+		}
+		if stays {
+			os.Remove(l.path) // fails where the next one has it open
 		}
 	})
 	return err

@@ -8,6 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -147,6 +150,44 @@ func TestLockSecondProcess(t *testing.T) {
 	}
 	if err := l.Release(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLockRemove: a lock whose file is removed with it is held by one at a time, whichever
+// file the others have open, and leaves nothing.
+func TestLockRemove(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "lock")
+	owner := newOwner(LockOptions{}, time.Now(), false) // so that nobody waits for one to appear
+	if err := owner.write(owner.file(path)); err != nil {
+		t.Fatal(err)
+	}
+	var held atomic.Int32
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			for range 5000 {
+				l := &Lock{path: path, ownerPath: filepath.Join(dir, "none"), now: time.Now, stop: make(chan struct{})}
+				if err := l.flock(false); l.file == nil {
+					if _, other := errors.AsType[*LockedError](err); !other {
+						t.Error(err)
+					}
+					continue
+				}
+				if held.Add(1) != 1 {
+					t.Error("two hold the lock")
+				}
+				runtime.Gosched()
+				held.Add(-1)
+				if err := l.Remove(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("left %v, %v; want the owner's file alone", left, err)
 	}
 }
 

@@ -2,10 +2,12 @@ package importer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -47,6 +49,7 @@ type Importer struct {
 	writer  *replay.Writer
 	known   map[[16]byte]struct{} // games in the directory, and of this import
 	ordinal uint64                // of the next game
+	made    []string              // directories that Open made, the innermost first
 	chunks  string                // directory of the games as Leela's chunks, game_<ordinal>.gz; "" = off
 	report  Report
 }
@@ -60,6 +63,16 @@ func Open(ctx context.Context, opt Options) (*Importer, error) {
 	if err := opt.Targets.Validate(); err != nil {
 		return nil, fmt.Errorf("import PGN: %w", err)
 	}
+	im := &Importer{opt: opt, known: map[[16]byte]struct{}{}, report: Report{Ends: map[string]int{}}}
+	if opt.LC0Chunks {
+		im.chunks = filepath.Join(opt.Dir, "lc0")
+	}
+	for dir := cmp.Or(im.chunks, filepath.Clean(opt.Dir)); ; dir = filepath.Dir(dir) {
+		if there, err := fsx.Exists(dir); there || err != nil {
+			break
+		}
+		im.made = append(im.made, dir)
+	}
 	if err := fsx.MkdirAll(fsx.OS, opt.Dir); err != nil {
 		return nil, fmt.Errorf("import into %s: %w", opt.Dir, err)
 	}
@@ -67,17 +80,16 @@ func Open(ctx context.Context, opt Options) (*Importer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("import into %s: %w", opt.Dir, err)
 	}
-	im := &Importer{opt: opt, lock: lock, known: map[[16]byte]struct{}{}, report: Report{Ends: map[string]int{}}}
+	im.lock = lock
 	if err := im.begin(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("import into %s: %w", opt.Dir, err), lock.Release())
+		return nil, errors.Join(fmt.Errorf("import into %s: %w", opt.Dir, err), im.leave())
 	}
 	return im, nil
 }
 
 // begin reads what the directory holds.
 func (im *Importer) begin(ctx context.Context) error {
-	if im.opt.LC0Chunks {
-		im.chunks = filepath.Join(im.opt.Dir, "lc0")
+	if im.chunks != "" {
 		if err := fsx.MkdirAll(fsx.OS, im.chunks); err != nil {
 			return fmt.Errorf("make directory of Leela chunks: %w", err)
 		}
@@ -228,13 +240,24 @@ func (im *Importer) Full() bool {
 func (im *Importer) Report() *Report { return &im.report }
 
 // Close makes the imported games durable under their final names and gives the
-// directory free. A second Close does nothing.
+// directory free. Of an import without a game nothing remains. A second Close does nothing.
 func (im *Importer) Close() error {
 	if im.lock == nil {
 		return nil
 	}
-	err := errors.Join(im.writer.Close(), im.lock.Release())
+	err := errors.Join(im.writer.Close(), im.leave())
 	im.lock = nil
+	return err
+}
+
+// leave gives the lock up, and removes what Open made and nothing was put into.
+func (im *Importer) leave() error {
+	err := im.lock.Remove()
+	for _, dir := range im.made {
+		if os.Remove(dir) != nil {
+			break // it is not empty
+		}
+	}
 	return err
 }
 

@@ -85,6 +85,33 @@ func TestImportTwice(t *testing.T) {
 	}
 }
 
+// TestNothingRemains: an import without a good game leaves nothing, one with games only them.
+func TestNothingRemains(t *testing.T) {
+	top := t.TempDir()
+	here := filepath.Join(top, "here")
+	if err := os.Mkdir(here, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{filepath.Join(top, "a", "b") + "/", here} {
+		for _, opt := range []Options{{Dir: dir}, {Dir: dir, LC0Chunks: true}, {Dir: dir, Strict: true}} {
+			opt.Targets = plain
+			if r, _ := tryRun(t, opt, "1. e4 e4 1-0\n"); r.BadGames != 1 {
+				t.Errorf("%+v: %+v", opt, r)
+			}
+			if left, err := filepath.Glob(top + "/*/*"); err != nil || len(left) > 0 {
+				t.Errorf("%+v left %q, %v", opt, left, err)
+			}
+			if there, err := os.ReadDir(top); err != nil || len(there) != 1 {
+				t.Errorf("%+v left %v, %v", opt, there, err)
+			}
+		}
+	}
+	run(t, Options{Dir: here, Targets: plain}, game(1, 2000))
+	if left, err := os.ReadDir(here); err != nil || len(left) != 1 || left[0].Name() != "00000001.games" {
+		t.Errorf("beside the games: %v, %v", left, err)
+	}
+}
+
 // TestFilters: what is left out is counted under its reason.
 func TestFilters(t *testing.T) {
 	dir := t.TempDir()
