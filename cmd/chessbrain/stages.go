@@ -224,7 +224,7 @@ configuration's section mcts says, without noise.`,
 	f.StringVar(&dirs.Accepted, "accepted-models-dir", "", "directory that accepted nets go to (default: models of the run)")
 	f.StringVar(&dirs.Rejected, "rejected-models-dir", "", "directory that rejected nets go to (default: rejectedmodels of the run)")
 	f.StringVar(&dirs.SelfPlay, "selfplay-dir", "", "directory that gets <net>/ before a net is accepted (default: selfplay of the run)")
-	f.StringVar(&dirs.Matches, "pgn-output-dir", "", "directory that gets <net>/ with the games of its match (default: gatekeeper of the run)")
+	f.StringVar(&dirs.PGN, "pgn-output-dir", "", "directory that gets <net>/games.pgn of its match (default: gatekeeper of the run)")
 	f.BoolVar(&once, "quit-if-no-nets-to-test", false, "end when there is no net to test")
 	f.DurationVar(&lockWait, "lock-wait", 0, "how long to wait for another gatekeeper of the run to end; 0 = not at all")
 	takeNames(c, map[string]string{"sgf-output-dir": "pgn-output-dir", "no-autoreject-old-models": "test-older"}) // KataGo's

@@ -25,7 +25,7 @@ type Dirs struct {
 	Accepted string
 	Rejected string
 	SelfPlay string // gets <net>/ before a net is accepted
-	Matches  string // gets <net>/ with the match of a net
+	PGN      string // gets <net>/games.pgn; all else of a match lies in the run, where ratings look for it
 }
 
 // dirsOf fills in what is empty: the run's own directories.
@@ -36,7 +36,7 @@ func dirsOf(root string, d Dirs) Dirs {
 		Accepted: cmp.Or(d.Accepted, own.Models()),
 		Rejected: cmp.Or(d.Rejected, own.Rejected()),
 		SelfPlay: cmp.Or(d.SelfPlay, own.Selfplay()),
-		Matches:  cmp.Or(d.Matches, own.Gates()),
+		PGN:      cmp.Or(d.PGN, own.Gates()),
 	}
 }
 
@@ -190,8 +190,7 @@ func (g *gatekeeper) unlessTaken(candidate *run.NetFile) (*Result, error) {
 // undone returns the decision about a candidate that a process came to which was
 // killed before it had moved the net, nil where there is none.
 func (g *gatekeeper) undone(candidate *run.NetFile) (*Result, error) {
-	dir := g.matchDir(candidate.Name)
-	r, err := ReadResult(dir)
+	r, err := ReadResult(g.matchDir(candidate.Name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -207,7 +206,17 @@ func (g *gatekeeper) undone(candidate *run.NetFile) (*Result, error) {
 		return r, nil
 	}
 	g.log.Info("a net of this name was tested before; the earlier match is put aside", "net", candidate.Name)
-	return nil, arena.PutAside(dir, matchFiles...)
+	return nil, g.putAside(candidate.Name)
+}
+
+// putAside renames the files of an earlier match of a net.
+func (g *gatekeeper) putAside(net string) error {
+	dir, games := g.matchDir(net), g.gamesDir(net)
+	err := arena.PutAside(dir, matchFiles...)
+	if there, _ := fsx.Exists(games); there && games != dir {
+		err = errors.Join(err, arena.PutAside(games, GamesName))
+	}
+	return err
 }
 
 // reject decides against a candidate without a match.
@@ -237,7 +246,11 @@ func (g *gatekeeper) settled(r *Result) {
 	}
 }
 
-func (g *gatekeeper) matchDir(net string) string { return filepath.Join(g.dirs.Matches, net) }
+func (g *gatekeeper) matchDir(net string) string {
+	return filepath.Join(run.Dir{Root: g.root}.Gates(), net)
+}
+
+func (g *gatekeeper) gamesDir(net string) string { return filepath.Join(g.dirs.PGN, net) }
 
 func (g *gatekeeper) program() string { return "chessbrain " + g.opt.Version }
 

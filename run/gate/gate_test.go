@@ -237,6 +237,29 @@ func TestAgain(t *testing.T) {
 	holds(t, root, "gatekeeper/b", GamesName, "match.1.jsonl", LogName, ResultName)
 }
 
+// TestGamesElsewhere: --pgn-output-dir moves the PGN of matches, and what ratings, status
+// and clean-up read stays in the run; earlier games are kept there, too.
+func TestGamesElsewhere(t *testing.T) {
+	root, pgn := t.TempDir(), filepath.Join(t.TempDir(), "pgn")
+	putNet(t, candidate(root, "a"), 1, 1000)
+	o := options(t, root, "required_win_prop=1")
+	o.Dirs.PGN = pgn
+	for range 2 {
+		if s, err := Run(t.Context(), o); err != nil || len(s.Results) != 1 || s.Results[0].Accepted {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		if err := os.Rename(filepath.Join(root, "rejectedmodels/a.safetensors"), candidate(root, "a")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	holds(t, root, "gatekeeper/a", "match.1.jsonl", LogName, "result.1.json", ResultName)
+	holds(t, pgn, "a", "games.1.pgn", GamesName)
+	played, err := Played(run.Dir{Root: root}.Gates())
+	if err != nil || len(played) != 1 || played[0].Candidate != "a" {
+		t.Errorf("matches of the run: %+v, %v", played, err)
+	}
+}
+
 // TestBadNets: a damaged net and one whose name is taken are rejected without a
 // match, and nothing is overwritten.
 func TestBadNets(t *testing.T) {

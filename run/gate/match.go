@@ -32,8 +32,8 @@ func (g *gatekeeper) match(ctx context.Context, candidate, baseline *side) (_ *R
 			err = errors.Join(err, p.Close())
 		}
 	}()
-	dir := g.matchDir(candidate.name)
-	if err := PrepareDir(dir); err != nil {
+	dir, games := g.matchDir(candidate.name), g.gamesDir(candidate.name)
+	if err := errors.Join(PrepareDir(dir), PrepareDir(games)); err != nil {
 		return nil, err
 	}
 	cfg, err := c.config()
@@ -48,14 +48,14 @@ func (g *gatekeeper) match(ctx context.Context, candidate, baseline *side) (_ *R
 	g.log.Info("match", "candidate", candidate.name, "baseline", baseline.name, "games", 2*len(cfg.Openings), "finished_before", len(cfg.Done),
 		"decided_by", g.rule.String(), "settings", c.settings())
 	g.page.Set(func(p *Page) { p.State, p.Match = "playing", c.standing() })
-	games, err := arena.PlayLogged(ctx, *cfg, filepath.Join(dir, GamesName))
+	played, err := arena.PlayLogged(ctx, *cfg, filepath.Join(games, GamesName))
 	if err != nil {
 		return nil, err
 	}
 	if !c.where.decided {
 		return nil, fmt.Errorf("match of %s against %s: %d of %d games decide nothing", candidate.name, baseline.name, c.last.Games(), c.last.Total)
 	}
-	return c.result(cfg.Log.Began, games.Games), nil
+	return c.result(cfg.Log.Began, played.Games), nil
 }
 
 // PrepareDir makes a directory of matches, or cleans it up after a process that was killed.
@@ -115,7 +115,7 @@ func (c *contest) openLog(dir string, cfg *arena.Config) error {
 	path := filepath.Join(dir, LogName)
 	return cfg.OpenLog(h, path, func(other *arena.OtherMatchError) error {
 		c.g.log.Warn("the match begins anew; the games of the other one are put aside", "log", path, "differences", other.Differences)
-		return arena.PutAside(dir, matchFiles...)
+		return c.g.putAside(c.sides[0].name)
 	})
 }
 

@@ -46,7 +46,7 @@ func (g *gatekeeper) open(ctx context.Context) (err error) {
 // makeDirs makes the gatekeeper's directories. Another run's gatekeeper may be
 // pointed at the same candidates: of such a directory it takes the lock too.
 func (g *gatekeeper) makeDirs() error {
-	for _, d := range []string{g.dirs.Test, g.dirs.Accepted, g.dirs.Rejected, g.dirs.SelfPlay, g.dirs.Matches} {
+	for _, d := range []string{g.dirs.Test, g.dirs.Accepted, g.dirs.Rejected, g.dirs.SelfPlay, g.dirs.PGN} {
 		if err := fsx.MkdirAll(fsx.OS, d); err != nil {
 			return fmt.Errorf("make the gatekeeper's directories: %w", err)
 		}
@@ -93,6 +93,6 @@ func DryRun(e *setup.Effective, dirs Dirs, w io.Writer) error {
 	fmt.Fprintf(w, "baseline: %s\n", baseline)
 	fmt.Fprintf(w, "match: at most %d games of %d visits with %d workers, decided by %s\n",
 		k.Games, k.Search.Search.Simulations, k.Workers, rule{k.Share, k.SPRT})
-	_, err = fmt.Fprintf(w, "accepted -> %s, rejected -> %s, games -> %s\n", dirs.Accepted, dirs.Rejected, dirs.Matches)
+	_, err = fmt.Fprintf(w, "accepted -> %s, rejected -> %s, games -> %s\n", dirs.Accepted, dirs.Rejected, dirs.PGN)
 	return err
 }
