@@ -95,7 +95,8 @@ func DescribeSpace(w io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "disk: %d MiB may be used\n", disk.Free>>20)
+	keep := fsx.DefaultReserve.Of(disk)
+	_, err = fmt.Fprintf(w, "disk: %d MiB may be used, %d MiB stay free\n", (max(disk.Free, keep)-keep)>>20, keep>>20)
 	return err
 }
 
@@ -221,6 +222,9 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 		return err
 	}
 	dir.Games = s.GetOutputDir()
+	if err := fsx.DefaultReserve.Check(fsx.OS, fsx.NearestDir(dir.Selfplay()), 0); err != nil {
+		return err
+	}
 	if err := CheckModels(e, dir); err != nil {
 		return err
 	}

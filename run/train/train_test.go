@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/run"
@@ -301,6 +303,44 @@ func TestDryRunOfDamage(t *testing.T) {
 	}
 	if err := setup.DryRun(runtest.Resolve(t, dir, "--episodes=4"), io.Discard); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestDryRunOfFullDisk: dry runs refuse a disk without room as a start does, and name the
+// room above what stays free; none makes anything.
+func TestDryRunOfFullDisk(t *testing.T) {
+	root := t.TempDir()
+	dir := root + "/a/run"
+	space, err := fsx.OS.Space(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reserve := fsx.DefaultReserve
+	t.Cleanup(func() { fsx.DefaultReserve = reserve })
+	fsx.DefaultReserve = fsx.Reserve{Share: 1.1} // no disk has as much free
+	for name, what := range map[string]func() error{
+		"dry run":              func() error { return setup.DryRun(runtest.Resolve(t, dir, ""), io.Discard) },
+		"dry run of self-play": func() error { return setup.DryRunSelfPlay(runtest.Resolve(t, dir, ""), io.Discard) },
+		"start":                func() error { _, _, err := tryTrain(t, t.Context(), dir, ""); return err },
+	} {
+		full, ok := asError[*fsx.SpaceError](what())
+		if !ok || full.Path != root || full.Need <= full.Total {
+			t.Errorf("%s: %+v", name, full)
+		}
+		if entries, err := os.ReadDir(root); err != nil || len(entries) > 0 {
+			t.Errorf("%s made %v, %v", name, entries, err)
+		}
+	}
+	share := float64(space.Free) / float64(space.Total) / 2
+	fsx.DefaultReserve = fsx.Reserve{Share: share}
+	var page strings.Builder
+	if err := setup.DryRun(runtest.Resolve(t, dir, ""), &page); err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(page.String(), "disk: ")
+	var room, keep uint64
+	if _, err := fmt.Sscanf(text, "%d MiB may be used, %d MiB stay free", &room, &keep); err != nil || keep != uint64(share*float64(space.Total))>>20 || room > space.Free>>20*3/4 {
+		t.Errorf("%d MiB are free, %v: %s", space.Free>>20, err, text)
 	}
 }
 
