@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -256,6 +257,9 @@ func Send(ctx context.Context, path string, command Message, fn func(Message) er
 		if err := in.Decode(&m); err != nil {
 			if answered || ctx.Err() != nil {
 				return ctx.Err()
+			}
+			if errors.Is(err, io.EOF) {
+				err = errors.New("the process ended before it answered")
 			}
 			return fmt.Errorf("read the answer to %s: %w", command.Type, err)
 		}
