@@ -712,30 +712,30 @@ func conv3OneHalfAMX(args *byte)
 //go:noescape
 func conv3PairHalfAMX(args *byte)
 
-// padOneAVX512 rounds 1 boards to words with a border of zeros. args is a *padArgs.
+// padOneHalfAVX512 rounds 1 boards to words with a border of zeros. args is a *padArgs.
 //
 //go:noescape
-func padOneAVX512(args *byte)
+func padOneHalfAVX512(args *byte)
 
-// padPairAVX512 rounds 2 boards to words with a border of zeros. args is a *padArgs.
+// padPairHalfAVX512 rounds 2 boards to words with a border of zeros. args is a *padArgs.
 //
 //go:noescape
-func padPairAVX512(args *byte)
+func padPairHalfAVX512(args *byte)
 
-// joinOneAVX512 ends the residual block of 1 boards. args is a *joinArgs.
+// joinOneHalfAVX512 ends the residual block of 1 boards. args is a *joinArgs.
 //
 //go:noescape
-func joinOneAVX512(args *byte)
+func joinOneHalfAVX512(args *byte)
 
-// joinPairAVX512 ends the residual block of 2 boards. args is a *joinArgs.
+// joinPairHalfAVX512 ends the residual block of 2 boards. args is a *joinArgs.
 //
 //go:noescape
-func joinPairAVX512(args *byte)
+func joinPairHalfAVX512(args *byte)
 
-// rowWordsAVX512 rounds rows of 16 floats to the low and high halves of words. args is a *wordArgs.
+// rowWordsHalfAVX512 rounds rows of 16 floats to the low and high halves of words. args is a *wordArgs.
 //
 //go:noescape
-func rowWordsAVX512(args *byte)
+func rowWordsHalfAVX512(args *byte)
 
 // tapGradAMX computes gradients of a panel of a convolution's weights. args is a *tapArgs.
 //

@@ -23861,9 +23861,9 @@ lastnone:
 	VZEROUPPER
 	RET
 
-// func padOneAVX512(args *byte)
+// func padOneHalfAVX512(args *byte)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, SSE
-TEXT ·padOneAVX512(SB), NOSPLIT, $40-8
+TEXT ·padOneHalfAVX512(SB), NOSPLIT, $40-8
 	MOVQ    args+0(FP), AX
 	STMXCSR (SP)
 	MOVL    (SP), CX
@@ -24022,9 +24022,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func padPairAVX512(args *byte)
+// func padPairHalfAVX512(args *byte)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, SSE
-TEXT ·padPairAVX512(SB), NOSPLIT, $40-8
+TEXT ·padPairHalfAVX512(SB), NOSPLIT, $40-8
 	MOVQ    args+0(FP), AX
 	STMXCSR (SP)
 	MOVL    (SP), CX
@@ -24195,9 +24195,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func joinOneAVX512(args *byte)
+// func joinOneHalfAVX512(args *byte)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, SSE
-TEXT ·joinOneAVX512(SB), NOSPLIT, $40-8
+TEXT ·joinOneHalfAVX512(SB), NOSPLIT, $40-8
 	MOVQ         args+0(FP), AX
 	STMXCSR      (SP)
 	MOVL         (SP), CX
@@ -24294,9 +24294,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func joinPairAVX512(args *byte)
+// func joinPairHalfAVX512(args *byte)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, SSE
-TEXT ·joinPairAVX512(SB), NOSPLIT, $40-8
+TEXT ·joinPairHalfAVX512(SB), NOSPLIT, $40-8
 	MOVQ         args+0(FP), AX
 	STMXCSR      (SP)
 	MOVL         (SP), CX
@@ -24428,9 +24428,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func rowWordsAVX512(args *byte)
+// func rowWordsHalfAVX512(args *byte)
 // Requires: AVX, AVX512BW, AVX512F, SSE
-TEXT ·rowWordsAVX512(SB), NOSPLIT, $32-8
+TEXT ·rowWordsHalfAVX512(SB), NOSPLIT, $32-8
 	MOVQ    args+0(FP), AX
 	STMXCSR (SP)
 	MOVL    (SP), CX

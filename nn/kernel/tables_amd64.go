@@ -106,6 +106,6 @@ func init() {
 	amx = avx512
 	amx.pointTiles, amx.peakTiles = pointAMX, peakTiles
 	amx.conv3 = [2][2]asm{{conv3OneAMX, conv3PairAMX}, {conv3OneHalfAMX, conv3PairHalfAMX}}
-	amx.pad, amx.join = [2]asm{padOneAVX512, padPairAVX512}, [2]asm{joinOneAVX512, joinPairAVX512}
-	amx.rowWords, amx.tapGrad = rowWordsAVX512, tapGradAMX
+	amx.pad, amx.join = [2]asm{padOneHalfAVX512, padPairHalfAVX512}, [2]asm{joinOneHalfAVX512, joinPairHalfAVX512}
+	amx.rowWords, amx.tapGrad = rowWordsHalfAVX512, tapGradAMX
 }

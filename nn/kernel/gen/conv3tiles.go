@@ -254,7 +254,7 @@ func (c *tileConv) finish(f *frame, label string, sums bool) {
 // padPairs emits the rounding of a pair of boards, or of one, to words with a border.
 func padPairs(boards int) {
 	v := avx512
-	name := "pad" + []string{"One", "Pair"}[boards-1]
+	name := "pad" + []string{"One", "Pair"}[boards-1] + "Half"
 	v.kernel(name, "padArgs", fmt.Sprintf("rounds %d boards to words with a border of zeros.", boards), func(f *frame) {
 		zero := v.vec()
 		v.zero(zero)
@@ -312,7 +312,7 @@ func padPairs(boards int) {
 // max(floor, gate*z + beta + x), of which x keeps all bits.
 func joinPairs(boards int) {
 	v := avx512
-	name := "join" + []string{"One", "Pair"}[boards-1]
+	name := "join" + []string{"One", "Pair"}[boards-1] + "Half"
 	v.kernel(name, "joinArgs", fmt.Sprintf("ends the residual block of %d boards.", boards), func(f *frame) {
 		floor, row := f.broadcast(v, "floor"), f.load("xRow")
 		z, x, gate, beta := f.load("z"), f.load("x"), f.load("gate"), f.load("beta")
@@ -381,7 +381,7 @@ func joinPairs(boards int) {
 // genWords emits the rounding of rows, two at a time, to the halves of words.
 func genWords() {
 	v := avx512
-	v.kernel("rowWords", "wordArgs", "rounds rows of 16 floats to the low and high halves of words.", func(f *frame) {
+	v.kernel("rowWordsHalf", "wordArgs", "rounds rows of 16 floats to the low and high halves of words.", func(f *frame) {
 		x, y, squares := f.load("x"), f.load("y"), f.local("squares")
 		pair, odd := f.load("xPair"), f.load("xOdd")
 		pack := newPacker(halfPairs)
