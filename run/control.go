@@ -258,7 +258,7 @@ func Send(ctx context.Context, path string, command Message, fn func(Message) er
 			if answered || ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if errors.Is(err, io.EOF) {
+			if _, broken := errors.AsType[*net.OpError](err); broken || errors.Is(err, io.EOF) {
 				err = errors.New("the process ended before it answered")
 			}
 			return fmt.Errorf("read the answer to %s: %w", command.Type, err)
