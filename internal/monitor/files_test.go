@@ -222,14 +222,9 @@ func TestMovedAside(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, MetricsName)
 	for i := range keptAside + 2 {
-		if err := os.WriteFile(path, fmt.Appendf(nil, "%d", i), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(path, time.Time{}, time.Unix(int64(i), 0)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := moveAside(path, "metrics_old%d.jsonl"); err != nil {
-			t.Fatal(err)
+		err := errors.Join(os.WriteFile(path, fmt.Appendf(nil, "%d", i), 0o600), os.Chtimes(path, time.Time{}, time.Unix(int64(i), 0)))
+		if _, moveErr := moveAside(path, "metrics_old%d.jsonl"); err != nil || moveErr != nil {
+			t.Fatal(err, moveErr)
 		}
 	}
 	left, err := os.ReadDir(dir)
