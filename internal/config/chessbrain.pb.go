@@ -6873,7 +6873,10 @@ type Plugins struct {
 	// Seconds that one call of a program may take; after that it is ended and started anew.
 	CallTimeoutSeconds *float64 `protobuf:"fixed64,7,opt,name=call_timeout_seconds,json=callTimeoutSeconds,def=120" json:"call_timeout_seconds,omitempty"`
 	// Starts in a row without a good call in between, after which a program is given up.
-	Restarts      *int32 `protobuf:"varint,8,opt,name=restarts,def=5" json:"restarts,omitempty"`
+	Restarts *int32 `protobuf:"varint,8,opt,name=restarts,def=5" json:"restarts,omitempty"`
+	// MiB of memory that the process of a program may hold before it is ended and started anew; what it starts itself does
+	// not count. 0 = no limit. Linux only: elsewhere a warning says that there is none.
+	MemoryMib     *int64 `protobuf:"varint,9,opt,name=memory_mib,json=memoryMib,def=0" json:"memory_mib,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6884,6 +6887,7 @@ const (
 	Default_Plugins_StartTimeoutSeconds = float64(30)
 	Default_Plugins_CallTimeoutSeconds  = float64(120)
 	Default_Plugins_Restarts            = int32(5)
+	Default_Plugins_MemoryMib           = int64(0)
 )
 
 func (x *Plugins) Reset() {
@@ -6963,6 +6967,13 @@ func (x *Plugins) GetRestarts() int32 {
 		return *x.Restarts
 	}
 	return Default_Plugins_Restarts
+}
+
+func (x *Plugins) GetMemoryMib() int64 {
+	if x != nil && x.MemoryMib != nil {
+		return *x.MemoryMib
+	}
+	return Default_Plugins_MemoryMib
 }
 
 type Stage struct {
@@ -7997,7 +8008,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x1b\n" +
 	"\aWeights\x12\a\n" +
 	"\x03RAW\x10\x00\x12\a\n" +
-	"\x03SWA\x10\x01\"\x8d\x06\n" +
+	"\x03SWA\x10\x01\"\xbc\x06\n" +
 	"\aPlugins\x12\x88\x01\n" +
 	"\brescorer\x18\x01 \x03(\v2\x1b.chessbrain.config.v1.StageBO\x92\xb5\x18K\n" +
 	"\brescorer\x18\r*=Rescorers by name, separated by commas: built in, or programsR\brescorer\x12o\n" +
@@ -8011,7 +8022,9 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x11on-plugin-failure\x18\r*NWhat a program that fails for good means: stop the run, or continue without itR\tonFailure\x12E\n" +
 	"\x15start_timeout_seconds\x18\x06 \x01(\x01:\x0230B\r\x8a\xb5\x18\t(0,86400]R\x13startTimeoutSeconds\x12D\n" +
 	"\x14call_timeout_seconds\x18\a \x01(\x01:\x03120B\r\x8a\xb5\x18\t(0,86400]R\x12callTimeoutSeconds\x12+\n" +
-	"\brestarts\x18\b \x01(\x05:\x015B\f\x8a\xb5\x18\b[1,1000]R\brestarts\"#\n" +
+	"\brestarts\x18\b \x01(\x05:\x015B\f\x8a\xb5\x18\b[1,1000]R\brestarts\x12-\n" +
+	"\n" +
+	"memory_mib\x18\t \x01(\x03:\x010B\v\x8a\xb5\x18\a[0,1e9]R\tmemoryMib\"#\n" +
 	"\tOnFailure\x12\b\n" +
 	"\x04STOP\x10\x00\x12\f\n" +
 	"\bCONTINUE\x10\x01J\x04\b\x03\x10\x04\"\x9f\x01\n" +

@@ -15,6 +15,8 @@
 package spawn
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 	"sync"
@@ -89,6 +91,16 @@ func (p *Process) SignalGroup(s syscall.Signal) {
 	if p.pid != 0 && !p.reaped {
 		signal(p.pid, s)
 	}
+}
+
+// Resident returns the bytes of memory that a process holds, of which only Linux tells.
+func Resident(pid int) (int64, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	var size, resident int64
+	if err == nil {
+		_, err = fmt.Sscan(string(data), &size, &resident)
+	}
+	return resident * int64(os.Getpagesize()), err
 }
 
 // Number returns the process id, 0 before the start.

@@ -186,7 +186,7 @@ func (h *Host) install(proc *process) (err error) {
 		return err
 	}
 	proc.child = &child{
-		path: filepath.Join(copied, below), exited: make(chan struct{}),
+		path: filepath.Join(copied, below), exited: make(chan struct{}), memory: h.o.Memory,
 		logs: &logs{log: h.o.Log.With("plugin", p.Name)},
 	}
 	return nil
@@ -207,6 +207,9 @@ func (h *Host) environment(proc *process) ([]string, error) {
 		if err := os.Mkdir(temp, 0o700); err != nil {
 			return nil, err
 		}
+	}
+	if h.o.Memory > 0 {
+		env = append(env, fmt.Sprintf("GOMEMLIMIT=%d", h.o.Memory/10*9))
 	}
 	return append(append(env, "TMPDIR="+temp), h.o.Env...), nil
 }

@@ -158,6 +158,9 @@ func (p *process) death() string {
 	if !p.child.EndedAlone() {
 		how = "it closed its connection"
 	}
+	if held := p.child.held.Load(); held > 0 {
+		how = fmt.Sprintf("it held %d MiB of memory, more than the %d of plugins.memory_mib", held>>20, p.child.memory>>20)
+	}
 	if reason := p.child.logs.reason(); reason != "" {
 		how += ": " + reason
 	}

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/chessbrain/chessbrain/internal/spawn"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -41,6 +43,9 @@ func New(o Options) (*Host, error) {
 		}
 	}
 	h := &Host{o: o.withDefaults(), known: map[string]*stage.Definition{}, said: map[string]bool{}}
+	if _, err := spawn.Resident(os.Getpid()); err != nil && o.Memory > 0 {
+		h.o.Log.Warn("this system does not tell how much memory a process holds: plugins have no limit", "error", err)
+	}
 	h.life, h.end = context.WithCancel(context.Background())
 	return h, nil
 }
@@ -246,6 +251,10 @@ type Options struct {
 
 	StartTimeout time.Duration // for a process to say what it is, and again to be open; 0 = 30 s
 	CallTimeout  time.Duration // for the answer to one call, such as a batch of games; 0 = 2 min
+
+	// Memory is how many bytes the process of a plugin may hold. One with more is killed and
+	// counts as failed; its GOMEMLIMIT is nine tenths of it. 0 = any number.
+	Memory int64
 
 	// Restarts is how often in a row, without a good call in between, a plugin is
 	// started anew before it is given up. 0 = 5. The pause before the first is

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chessbrain/chessbrain/internal/spawn"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -28,16 +29,23 @@ func TestQuarantine(t *testing.T) {
 		{"panic", seedPanic, "panic: a bug"},
 		{"NaN", seedNaN, "answered wrongly"},
 		{"hang", seedHang, "hung: no answer within 1.5s"},
+		{"memory", seedEat, "MiB of memory, more than the 300 of plugins.memory_mib"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.seed == seedHang && testing.Short() {
 				t.Skip("takes three deadlines")
+			}
+			if _, err := spawn.Resident(os.Getpid()); err != nil && c.seed == seedEat {
+				t.Skip("no memory is told here: ", err)
 			}
 			t.Parallel() // beside the wait for deadlines
 			var reasons []string
 			b := newBench(t, []string{"halve"}, func(o *Options) {
 				if c.seed == seedHang {
 					o.CallTimeout = 1500 * time.Millisecond
+				}
+				if c.seed == seedEat {
+					o.Memory = 300 << 20
 				}
 				keep := o.Quarantine
 				o.Quarantine = func(kind stage.Kind, name, reason string, games []*record.Game) error {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -22,6 +23,8 @@ const (
 	// pipes end with it, unless it left a child behind that holds them.
 	pipeGrace = 500 * time.Millisecond
 
+	memoryEvery = 20 * time.Millisecond // how often the memory of a process is looked at
+
 	busyTries = 100 // of an execution while some fork still holds the copy open for writing
 	busyPause = 10 * time.Millisecond
 )
@@ -34,7 +37,9 @@ type child struct {
 	env     []string
 	sockets string // directory that its socket must be in
 	logs    *logs
-	stdout  *os.File // the reading end
+	stdout  *os.File     // the reading end
+	memory  int64        // bytes that it may hold; 0 = any number
+	held    atomic.Int64 // that it was killed for
 
 	exited chan struct{} // closed when the process is gone and its log was read
 }
@@ -71,7 +76,12 @@ func (c *child) live(outW, errW, errR *os.File, started chan<- error) {
 		defer close(logged)
 		c.logs.read(errR)
 	}()
-	if err := c.Live(func() (*exec.Cmd, error) { return c.execute(outW, errW) }, func() { started <- nil }); err != nil {
+	if err := c.Live(func() (*exec.Cmd, error) { return c.execute(outW, errW) }, func() {
+		if c.memory > 0 {
+			go c.watchMemory()
+		}
+		started <- nil
+	}); err != nil {
 		started <- err
 		return
 	}
@@ -81,6 +91,23 @@ func (c *child) live(outW, errW, errR *os.File, started chan<- error) {
 	<-logged
 	errR.Close()
 	close(c.exited)
+}
+
+// watchMemory kills the process when it holds too much. A look that fails is one at a
+// process that is gone, or of a system that does not tell.
+func (c *child) watchMemory() {
+	for ticks := time.Tick(memoryEvery); ; {
+		select {
+		case <-c.exited:
+			return
+		case <-ticks:
+		}
+		if held, _ := spawn.Resident(c.Number()); held > c.memory {
+			c.held.Store(held)
+			c.KillGroup()
+			return
+		}
+	}
 }
 
 // execute starts the process. A copy that was just written can be busy: a fork

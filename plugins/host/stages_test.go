@@ -29,6 +29,7 @@ const (
 	seedNaN                   // gives weights that are NaN
 	seedRefuse                // is refused
 	seedGate                  // waits for the file "gate"
+	seedEat                   // takes memory as fast as it can, up to 4 GiB
 )
 
 // testDefinition is the stage of a plugin of the tests: a sampler "picker", an
@@ -89,6 +90,12 @@ func (h halver) Rescore(ctx context.Context, g *record.Game) (*record.Game, erro
 		return nil, errors.New("not this one")
 	case seedGate:
 		await(filepath.Join(h.dir, "gate"))
+	case seedEat:
+		var eaten [][]byte
+		for range 256 {
+			eaten = append(eaten, bytes.Repeat([]byte{1}, 16<<20))
+		}
+		os.Exit(len(eaten) % 256)
 	}
 	switch h.name {
 	case "same":

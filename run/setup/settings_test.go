@@ -41,6 +41,14 @@ func TestArchOf(t *testing.T) {
 	}
 }
 
+// TestPluginMemory: the limit reaches the host, in bytes.
+func TestPluginMemory(t *testing.T) {
+	e, err := config.Resolve(config.Input{Overrides: []string{"plugins.memory_mib=3000"}})
+	if err != nil || HostOptions(e.Config.GetPlugins(), "", nil).Memory != 3000<<20 {
+		t.Error(err)
+	}
+}
+
 // TestAttentionSizes: every size of an attention body reaches its block.
 func TestAttentionSizes(t *testing.T) {
 	e := resolve(t, `model { arch { attention { width: 40 encoders: 2 heads: 5 hidden: 7 hidden_activation: SELU smolgen: true compressed: 3

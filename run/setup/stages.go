@@ -85,7 +85,7 @@ func HostOptions(c *config.Plugins, runDir string, log *slog.Logger) host.Option
 	o := host.Options{
 		Builtin: slices.Concat(rescore.Definitions(), sample.Definitions(), export.Definitions()), Dirs: host.Dirs(c.GetDir()),
 		StartTimeout: seconds(c.GetStartTimeoutSeconds()), CallTimeout: seconds(c.GetCallTimeoutSeconds()), Restarts: int(c.GetRestarts()),
-		Continue: c.GetOnFailure() == config.Plugins_CONTINUE, Log: log,
+		Memory: c.GetMemoryMib() << 20, Continue: c.GetOnFailure() == config.Plugins_CONTINUE, Log: log,
 	}
 	if runDir != "" {
 		o.LockFiles = []string{filepath.Join(runDir, LockFile)}
