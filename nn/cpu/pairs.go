@@ -22,9 +22,8 @@ func (n *Net) inPairs(f int) bool {
 
 // pairGroup is how many boards of f channels go through a tower together.
 func pairGroup(f int) int {
-	const two = 2
-	bytes := 4 * (two*encoding.NumSquares*f + 2*kernel.PairsLen(two, f))
-	return min(maxGroup, max(two, two*(pairGroupBytes/bytes)))
+	pairBytes := 4 * (2*encoding.NumSquares*f + 2*kernel.PairsLen(2, f)) // of two boards
+	return min(maxGroup, max(2, 2*(pairGroupBytes/pairBytes)))
 }
 
 func newPairBuffers(group, f int) *pairBuffers {

@@ -53,15 +53,11 @@ func stepWords(k int) int {
 // only. The caller bounds the work: 4 Mi words of products are some 10
 // microseconds.
 func pointAMX(a *pointArgs, np int) {
-	multiplyTiles(tileArgs{
+	rows, k := int(a.rows), int(a.k)
+	t := tileArgs{
 		y: a.y, x: a.x, w: a.w, xRow: a.xRow, yRow: a.yRow, wRow: panelBytes,
 		xPoint: a.xPoint, yPoint: a.yPoint, wPoint: a.wPoint, wPanel: a.wPanel, points: a.points,
-	}, int(a.rows), int(a.k), np)
-}
-
-// multiplyTiles computes products with so many rows that are sums of k words. t says
-// where they lie; how they are divided is set here.
-func multiplyTiles(t tileArgs, rows, k, np int) {
+	}
 	words := stepWords(k)
 	t.xTile, t.yTile = tileRows16*t.xRow, tileRows16*t.yRow
 	t.xBlock, t.yBlock = blockRows*t.xRow, blockRows*t.yRow

@@ -5,11 +5,13 @@ import "math"
 // Direct 3x3 convolutions in tiles: see gen/conv3tiles.go for the layouts. A pair of boards
 // is rounded to words with a border of zeros and convolved while these are in the cache.
 const (
-	pairFloats   = 100 * 2 * panel // words of a block of 32 channels
-	tileScratch  = 2 * 4 * panel * panel
-	pairsBytes   = 256 << 10          // of the pairs that go through a convolution together, at most
-	gradStep     = 32                 // boards of a step of a weight gradient
+	pairFloats   = 100 * 2 * panel      // words of a block of 32 channels
+	pairFirst    = (10 + 1) * 2 * panel // those before the first square
+	pairsBytes   = 256 << 10            // of the pairs that go through a convolution together, at most
+	gradStep     = 32                   // boards of a step of a weight gradient
+	gradSteps    = gradBoards / gradStep
 	gradWords    = 64 * panel * panel // of a step and a panel
+	gradScratch  = 9 * panel * panel  // the sums of nine taps
 	pairCallMACs = 128 << 20          // of a call: some 0.1 ms; a pair of 512 channels has 0.2
 )
 
@@ -38,7 +40,7 @@ func ConvPairs(y, sum, squares, x, packed, bias []float32, boards, ci, co int, a
 	}
 	a := newConvArgs(packed, bias, scratch[:PairsScratchLen], ci, co, act)
 	const block = pairFloats * f32
-	a.yBoard, a.yRow, a.yRank, a.yEven, a.yOdd = pairLine, 2*pairLine, 4*pairLine, pairLine/2, block-pairLine/2
+	a.yBoard, a.yRow, a.yRank, a.yEven, a.yOdd = panelBytes, 2*panelBytes, 4*panelBytes, panelBytes/2, block-panelBytes/2
 	a.yPair = uintptr(channelBlocks(co) * block)
 	a.convolve(vectors().conv3[1], x, boards, func(first int) {
 		a.y = at(y, first/2*channelBlocks(co)*pairFloats+pairFirst)
@@ -48,12 +50,8 @@ func ConvPairs(y, sum, squares, x, packed, bias []float32, boards, ci, co int, a
 	})
 }
 
-const (
-	// PairsScratchLen is the scratch length of ConvPairs.
-	PairsScratchLen = tileScratch
-	pairLine        = panel * f32          // bytes of a square of one board
-	pairFirst       = (10 + 1) * 2 * panel // floats before the first square
-)
+// PairsScratchLen is the scratch length of ConvPairs: the sums of two half boards.
+const PairsScratchLen = 2 * 4 * panel * panel
 
 // JoinPairs ends a residual block: x [boards][64][c] and its pairs z become act(gate*z + beta
 // + x), rounded in z alone. gate and beta are [boards][c] (SEApply). act is None or ReLU.
@@ -74,11 +72,11 @@ func channelBlocks(c int) int { return (c + 2*panel - 1) / (2 * panel) }
 
 // tilePairs is how many pairs of boards go through a convolution of ci channels together.
 func tilePairs(ci int) int {
-	return min(max(1, pairsBytes/(channelBlocks(ci)*pairFloats*f32)), gradBoards)
+	return max(1, pairsBytes/(channelBlocks(ci)*pairFloats*f32))
 }
 
 func directScratchLen(ci int) int {
-	return tileScratch + tilePairs(ci)*channelBlocks(ci)*pairFloats
+	return PairsScratchLen + tilePairs(ci)*channelBlocks(ci)*pairFloats
 }
 
 func directPackedLen(ci, co int) int { return 9 * channelBlocks(ci) * panel * co }
@@ -109,7 +107,7 @@ func directPack(dst, w []float32, outStride, inStride int, turned bool, ci, co i
 
 // directConv is Conv3 in tiles. sum and squares [boards][co] may be nil.
 func directConv(y Stored, sum, squares, x, packed, bias []float32, boards, ci, co int, act Act, scratch []float32) {
-	tiles, words := scratch[:tileScratch], scratch[tileScratch:]
+	tiles, words := scratch[:PairsScratchLen], scratch[PairsScratchLen:]
 	size := uintptr(y.size())
 	a := newConvArgs(packed, bias, tiles, ci, co, act)
 	a.yPair = 2 * 64 * uintptr(co) * size
@@ -203,11 +201,6 @@ type directGrad struct {
 	ci, co                  int
 	x, dy, turn, taps, sums []float32
 }
-
-const (
-	gradSteps   = gradBoards / gradStep
-	gradScratch = 9 * panel * panel
-)
 
 func directGradScratchLen(ci, co int) int {
 	return gradSteps*gradWords*(ci+co+panel)/panel + gradScratch + 9*co*ci

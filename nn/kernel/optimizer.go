@@ -26,11 +26,9 @@ func SGDNesterov(w, g, m []float32, lr, momentum, decay float32) {
 func AdamW(w, g, m, v []float32, lr, b1, b2, eps, decay, bc1, bc2 float32) {
 	g, m, v = g[:len(w)], m[:len(w)], v[:len(w)]
 	if f := vectors().adamw; f != nil {
-		vecUpdate(f, &optArgs{
-			lr: bits32(lr), decay: bits32(lr * decay), eps: bits32(eps),
-			b1: bits32(b1), c1: bits32(1 - b1), b2: bits32(b2), c2: bits32(1 - b2),
-			bc1: bits32(bc1), bc2: bits32(bc2),
-		}, w, g, m, v)
+		a := adamArgs(lr, b1, b2, eps, decay, bc2)
+		a.bc1 = bits32(bc1)
+		vecUpdate(f, &a, w, g, m, v)
 		return
 	}
 	for i := range w {
@@ -41,17 +39,23 @@ func AdamW(w, g, m, v []float32, lr, b1, b2, eps, decay, bc1, bc2 float32) {
 	}
 }
 
+// adamArgs are what AdamW and NAdamW have in common.
+func adamArgs(lr, b1, b2, eps, decay, bc2 float32) optArgs {
+	return optArgs{
+		lr: bits32(lr), decay: bits32(lr * decay), eps: bits32(eps), bc2: bits32(bc2),
+		b1: bits32(b1), c1: bits32(1 - b1), b2: bits32(b2), c2: bits32(1 - b2),
+	}
+}
+
 // NAdamW updates w in place as AdamW does, but for the direction of the step. It looks
 // ahead as Nesterov's momentum does (Dozat, 2016): cm*m + cg*g takes the place of m/bc1.
 // All slices have len(w).
 func NAdamW(w, g, m, v []float32, lr, b1, b2, eps, decay, cm, cg, bc2 float32) {
 	g, m, v = g[:len(w)], m[:len(w)], v[:len(w)]
 	if f := vectors().nadamw; f != nil {
-		vecUpdate(f, &optArgs{
-			lr: bits32(lr), decay: bits32(lr * decay), eps: bits32(eps),
-			b1: bits32(b1), c1: bits32(1 - b1), b2: bits32(b2), c2: bits32(1 - b2),
-			cm: bits32(cm), cg: bits32(cg), bc2: bits32(bc2),
-		}, w, g, m, v)
+		a := adamArgs(lr, b1, b2, eps, decay, bc2)
+		a.cm, a.cg = bits32(cm), bits32(cg)
+		vecUpdate(f, &a, w, g, m, v)
 		return
 	}
 	for i := range w {

@@ -85,7 +85,7 @@ func PolicyHasPairs(ci int) bool { return policyHalf(ci, BF16) }
 func PolicyPairs(logits, x, packed, bias []float32, conv *[encoding.NumPolicy]uint16, legalStart []int32, legal []uint16, boards, ci int) {
 	x, packed = x[:PairsLen(boards, ci)], packed[:PackedPolicyConvLen(ci, len(bias), BF16)]
 	for b := range boards {
-		at := policyInput{x[b/2*channelBlocks(ci)*pairFloats+b%2*panel:], 2 * pairLine, 20 * pairLine, pairFloats * f32}
+		at := policyInput{x[b/2*channelBlocks(ci)*pairFloats+b%2*panel:], 2 * panelBytes, 20 * panelBytes, pairFloats * f32}
 		at.logits(logits[legalStart[b]:legalStart[b+1]], packed, bias, conv, legal[legalStart[b]:], ci/2, true)
 	}
 }

@@ -25,13 +25,11 @@ func genAMX() {
 // Their heights and widths come from the configuration: x has as many rows as the
 // block, and as many words a row as w has rows, the words of a step. A step loads
 // each factor once for two products; four products in a row hide the latency of
-// one. The panels of packed weights are such that a tile of w is contiguous; it fetches
-// that of the next point, a page or so further on, where the hardware's streams end.
+// one. The panels of packed weights are such that a tile of w is contiguous.
 //
 // General registers: AX arguments, CX steps, DX and DI panels of w, SI and BX
 // row tiles of x (of y when storing), R8 row stride of x or y, R9 row stride of w, R10
-// blocks left, R11 y and R12 x of the block, R13 w of the point, R15 its distance from
-// that of the next point.
+// blocks left, R11 y and R12 x of the block, R13 w of the point.
 //
 // No vector register and no MXCSR is touched: the tiles round to nearest even,
 // take denormals as 0 and flush denormal sums, always.
@@ -87,7 +85,6 @@ func tileSum(field func(string) Mem, tiles, panels int) {
 		}
 	}
 	MOVQ(field("xRow"), reg.R8)
-	MOVQ(field("wPoint"), reg.R15)
 	MOVQ(field("steps"), reg.RCX)
 	loop("step", reg.RCX, func() {
 		for i, r := range rows {
@@ -95,9 +92,6 @@ func tileSum(field func(string) Mem, tiles, panels int) {
 			for j, c := range cols {
 				if i == 0 {
 					tileloadd(Mem{Base: c, Index: reg.R9, Scale: 1}, tile(6+j))
-					for row := range 16 {
-						PREFETCHT0(Mem{Base: c, Index: reg.R15, Scale: 1, Disp: row * panelBytes})
-					}
 				}
 				tdpbf16ps(tile(6+j), tile(4+i), accumulator(i, j))
 			}
