@@ -18,8 +18,8 @@ type Sink interface {
 }
 
 // Tickets hands out game ordinals, each once; ok = false: no more games are
-// wanted now. Workers call Next concurrently, and between two batches, so it
-// must not block.
+// wanted now. Workers call Next concurrently, and between two batches: while it
+// blocks, the worker's games under way rest.
 //
 // A worker with free places asks once before every batch, also after a refusal:
 // games that are asked for while the last ones of a request are under way fill

@@ -72,55 +72,93 @@ func Stopped(err error) bool {
 
 // Lead hands out tickets of others as long as fewer than so many games are ahead of the
 // trainer: begun, and not yet its own. Nets then play games throughout a short training,
-// where the first net would play most of them. It is safe for concurrent use.
+// where the first net would play most of them. When the lead is used up and the trainer
+// is the slower side, workers rest, with their games under way, until many games may
+// begin at once: otherwise each game that the trainer takes would be played nearly
+// alone, in batches of one or two positions, which cost up to twice the time. It is safe
+// for concurrent use.
 type Lead struct {
 	tickets selfplay.Tickets
-	free    chan struct{} // one for each game that may begin
-	end     chan struct{} // closed when there are no tickets left
-	once    sync.Once
+	games   int // that may be ahead
+	refill  int // workers rest until so many may begin; 0 = they never rest
+
+	mu      sync.Mutex
+	free    int           // games that may begin
+	resting bool          // the lead was used up, and fewer than refill may begin
+	ended   bool          // there are no tickets left
+	change  chan struct{} // closed and made anew when one of these changes
 }
 
-// NewLead returns tickets that are at most so many games ahead.
-func NewLead(tickets selfplay.Tickets, games int) *Lead {
-	l := &Lead{tickets: tickets, free: make(chan struct{}, games), end: make(chan struct{})}
-	for range games {
-		l.free <- struct{}{}
-	}
-	return l
+// NewLead returns tickets that are at most so many games ahead, for workers that have so
+// many places in all. Half of the places are filled again at once where the lead has
+// room for that: what it has beyond all places is finished when it is used up, so the
+// trainer has games while the workers rest.
+func NewLead(tickets selfplay.Tickets, games, places int) *Lead {
+	return &Lead{tickets: tickets, games: games, refill: max(0, min(places/2, games-places)), free: games, change: make(chan struct{})}
 }
 
-// Next hands out one ordinal.
+// Next hands out one ordinal. It blocks while workers rest.
 func (l *Lead) Next(ctx context.Context) (uint64, bool) {
-	select {
-	case <-l.free:
-	default:
+	if !l.waitUntil(ctx, func() bool { return !l.resting || l.ended }) {
+		return 0, false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.free == 0 || l.ended {
 		return 0, false
 	}
 	ordinal, ok := l.tickets.Next(ctx)
 	if !ok {
-		l.once.Do(func() { close(l.end) })
+		l.ended = true
+		l.changed()
+		return 0, false
 	}
-	return ordinal, ok
+	l.free--
+	l.resting = l.free == 0 && l.refill > 0
+	return ordinal, true
 }
 
 // Taken lets another game begin: the trainer has one.
 func (l *Lead) Taken() {
-	select {
-	case l.free <- struct{}{}:
-	default: // a game that branched off another one had no ticket
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.free == l.games {
+		return // a game that branched off another one had no ticket
 	}
+	l.free++
+	l.resting = l.resting && l.free < l.refill
+	l.changed()
 }
 
 // wait waits until a game may begin; false: none will.
 func (l *Lead) wait(ctx context.Context) bool {
-	select {
-	case <-l.free:
-		l.Taken()
-		return true
-	case <-l.end:
-	case <-ctx.Done():
+	ok := l.waitUntil(ctx, func() bool { return l.free > 0 || l.ended })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return ok && !l.ended
+}
+
+// waitUntil waits until condition, which reads l, is true; false: ctx ended before.
+func (l *Lead) waitUntil(ctx context.Context, condition func() bool) bool {
+	for {
+		l.mu.Lock()
+		ok, change := condition(), l.change
+		l.mu.Unlock()
+		if ok {
+			return true
+		}
+		select {
+		case <-change:
+		case <-ctx.Done():
+			return false
+		}
 	}
-	return false
+}
+
+// changed wakes who waits. l.mu is held.
+func (l *Lead) changed() {
+	close(l.change)
+	l.change = make(chan struct{})
 }
 
 // freeTickets hands out the lowest ordinals that no game on disk has. It

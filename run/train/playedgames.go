@@ -134,7 +134,7 @@ type producedGames struct {
 // games ahead. Their games go through store.
 func newProducedGames(back *backlog, store *play.Store, nets *play.Nets, worker selfplay.WorkerConfig, workers int, ordinals []uint64, ahead int) (*producedGames, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	lead := play.NewLead(selfplay.NewList(ordinals), ahead)
+	lead := play.NewLead(selfplay.NewList(ordinals), ahead, workers*worker.Parallel)
 	worker.Sink, worker.Tickets = store, lead
 	p, err := play.StartPlayers(ctx, nets, worker, workers, nil)
 	if err != nil {
