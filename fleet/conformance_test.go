@@ -1,0 +1,239 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+// handler answers players as tests want it.
+type handler struct {
+	join func(Player, Hello) Welcome
+	beat func(Player, Beat) State
+}
+
+func (h handler) Join(p Player, x Hello) Welcome { return h.join(p, x) }
+func (h handler) Beat(p Player, x Beat) State    { return h.beat(p, x) }
+
+// implementation is an inbox with two players.
+type implementation struct {
+	inbox Inbox
+	posts [2]Post
+	limit int64 // bytes of the mailbox; 0 = it counts chunks, chunkLimit
+}
+
+const chunkLimit = 40
+
+// TestConformance holds every implementation against what Post and Inbox promise.
+func TestConformance(t *testing.T) {
+	for name, open := range map[string]func(t *testing.T, h Handler) *implementation{"memory": openMemory, "nats": openNATS} {
+		t.Run(name, func(t *testing.T) { conform(t, open) })
+	}
+}
+
+func openMemory(_ *testing.T, h Handler) *implementation {
+	m := NewMemory(h, chunkLimit)
+	return &implementation{inbox: m, posts: [2]Post{m.Post(Player{Member: "A", Instance: "1"}), m.Post(Player{Member: "B", Instance: "1"})}}
+}
+
+func conform(t *testing.T, open func(t *testing.T, h Handler) *implementation) {
+	asked := make(chan Player, 8)
+	h := handler{
+		join: func(p Player, h Hello) Welcome {
+			asked <- p
+			return Welcome{Job: "j", Process: 1001, Seed: 1<<63 + 1, Config: "version: 1\n", Refused: CheckProtocol(h, "v1")}
+		},
+		beat: func(p Player, b Beat) State {
+			asked <- p
+			return State{Net: NetRef{Name: b.Net, SHA256: "x", Bytes: b.Games}, Drain: b.Waiting == 7}
+		},
+	}
+	x := open(t, h)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	t.Run("answers", func(t *testing.T) {
+		w, err := x.posts[0].Join(ctx, Hello{Protocol: Protocol})
+		must(err)
+		if w.Seed != 1<<63+1 || w.Process != 1001 || w.Config != "version: 1\n" || w.Refused != "" {
+			t.Errorf("welcome %+v", w)
+		}
+		w, err = x.posts[1].Join(ctx, Hello{Protocol: Protocol + 1, Version: "v9"})
+		must(err)
+		if !strings.Contains(w.Refused, "v9") {
+			t.Errorf("a player of another protocol is told %q", w.Refused)
+		}
+		s, err := x.posts[1].Beat(ctx, Beat{Net: "n", Games: 5, Waiting: 7})
+		must(err)
+		if s != (State{Net: NetRef{Name: "n", SHA256: "x", Bytes: 5}, Drain: true}) {
+			t.Errorf("state %+v", s)
+		}
+		if a, b, c := <-asked, <-asked, <-asked; a.Member == b.Member || b != c {
+			t.Errorf("the run was asked by %v, %v, %v", a, b, c)
+		}
+	})
+
+	t.Run("nets", func(t *testing.T) {
+		first := []byte("net 0")
+		for i := range KeptNets + 1 {
+			file := fmt.Appendf(nil, "net %d", i)
+			if i == KeptNets {
+				file = bytes.Repeat([]byte("large"), 1<<20)
+			}
+			r := NewNetRef(fmt.Sprint("n", i), file)
+			must(x.inbox.Publish(ctx, r, file))
+			must(x.inbox.Publish(ctx, r, file)) // again: no harm
+			got, err := x.posts[i%2].Fetch(ctx, r)
+			must(err)
+			if !bytes.Equal(got, file) {
+				t.Errorf("net %d differs", i)
+			}
+			if err := x.inbox.Publish(ctx, r, []byte("another")); err == nil {
+				t.Error("a net was published under the hash of another")
+			}
+		}
+		if _, err := x.posts[0].Fetch(ctx, NewNetRef("n0", first)); !errors.Is(err, ErrNoNet) {
+			t.Errorf("an old net: %v", err)
+		}
+	})
+
+	next := func() *Delivery {
+		t.Helper()
+		d, err := x.inbox.Next(ctx)
+		must(err)
+		return d
+	}
+	t.Run("verdicts", func(t *testing.T) {
+		data := [][]byte{[]byte("a"), []byte("b"), bytes.Repeat([]byte{7}, MaxChunk)}
+		for i, c := range data {
+			must(x.posts[i%2].Deliver(ctx, c, 0))
+		}
+		players := map[string]Player{}
+		for range data {
+			d := next()
+			players[d.Sum()] = d.Player
+			if string(d.Data) == "b" {
+				must(d.Reject("it is b"))
+			} else {
+				must(d.Commit(len(d.Data)))
+			}
+		}
+		if players[sum(data[0])] != players[sum(data[2])] || players[sum(data[0])] == players[sum(data[1])] {
+			t.Errorf("chunks came from %v", players)
+		}
+		if v := <-x.posts[1].Verdicts(); v != (Verdict{Sum: sum(data[1]), Rejected: "it is b"}) {
+			t.Errorf("verdict %+v", v)
+		}
+		for range 2 {
+			if v := <-x.posts[0].Verdicts(); v.Rejected != "" || v.Sum == sum(data[0]) != (v.Games == 1) {
+				t.Errorf("verdict %+v", v)
+			}
+		}
+		if err := x.posts[0].Deliver(ctx, make([]byte, MaxChunk+1), 0); err == nil {
+			t.Error("a chunk was taken that is too large")
+		}
+	})
+
+	t.Run("again", func(t *testing.T) { // a verdict that was lost is asked for by another delivery
+		for attempt := range 3 {
+			must(x.posts[0].Deliver(ctx, []byte("again"), attempt))
+			d := next()
+			must(d.Commit(0))
+			if v := <-x.posts[0].Verdicts(); v.Sum != sum([]byte("again")) {
+				t.Errorf("verdict %+v", v)
+			}
+		}
+	})
+
+	t.Run("full", func(t *testing.T) { // the mailbox refuses, and takes more when something was taken out
+		var err error
+		sent := 0
+		for ; err == nil && sent < 1000; sent++ {
+			chunk := make([]byte, MaxChunk/2)
+			chunk[0], chunk[1] = byte(sent), byte(sent>>8)
+			err = x.posts[0].Deliver(ctx, chunk, 0)
+		}
+		if !errors.Is(err, ErrFull) {
+			t.Fatalf("after %d chunks: %v", sent, err)
+		}
+		for range sent - 1 {
+			must(next().Commit(1))
+		}
+		for err = ErrFull; errors.Is(err, ErrFull); {
+			err = x.posts[0].Deliver(ctx, []byte("small"), 0)
+		}
+		must(err)
+		must(next().Commit(1))
+	})
+
+	t.Run("ends", func(t *testing.T) {
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		if _, err := x.inbox.Next(ended); err == nil {
+			t.Error("a delivery from an empty mailbox")
+		}
+		must(x.inbox.Close())
+	})
+}
+
+// testServer starts a server with members a, b, ..., whose links it returns.
+func testServer(t *testing.T, dir string, members ...string) (*Server, ServerOptions, []Link) {
+	t.Helper()
+	key, err := ReadKey(dir + "/tls.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pin, err := Pin(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := ServerOptions{Address: "127.0.0.1:0", Dir: dir, Key: key, Mailbox: 20 << 20, Log: slog.New(slog.DiscardHandler)}
+	var links []Link
+	for _, name := range members {
+		seed, err := opt.Members.Invite(name, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		links = append(links, Link{Seed: seed, Pin: pin})
+	}
+	s, err := Serve(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	for i := range links {
+		links[i].Address = fmt.Sprintf("127.0.0.1:%d", s.Port())
+	}
+	return s, opt, links
+}
+
+func openNATS(t *testing.T, h Handler) *implementation {
+	s, opt, links := testServer(t, t.TempDir(), "a", "b")
+	inbox, err := s.Inbox(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &implementation{inbox: inbox, limit: opt.Mailbox}
+	for i := range x.posts {
+		link, err := ParseLink(links[i].String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x.posts[i], err = Dial(link, "one", opt.Log); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { x.posts[i].Close() })
+	}
+	return x
+}

@@ -1,0 +1,77 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nkeys"
+)
+
+// Member is a key with which players join.
+type Member struct {
+	Name    string    `json:"name"` // for people; each once
+	Key     string    `json:"key"`  // public
+	Invited time.Time `json:"invited"`
+	Revoked time.Time `json:"revoked,omitzero"`
+}
+
+// Members are those of a run.
+type Members struct {
+	List  []Member `json:"members"`
+	Drain bool     `json:"drain,omitempty"` // players shall stop once all is delivered
+}
+
+// Invite adds a member and returns the secret half of its key, which is kept nowhere.
+func (m *Members) Invite(name string, now time.Time) (seed string, err error) {
+	if m.find(name) >= 0 {
+		return "", fmt.Errorf("%q is a member already; its link is kept nowhere: revoke it and invite another name, or give the old link", name)
+	}
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		return "", err
+	}
+	secret, err := pair.Seed()
+	if err != nil {
+		return "", err
+	}
+	key, err := pair.PublicKey()
+	m.List = append(m.List, Member{Name: name, Key: key, Invited: now.UTC().Truncate(time.Second)})
+	return string(secret), err
+}
+
+// Revoke ends a membership. Games that came before stay.
+func (m *Members) Revoke(name string, now time.Time) error {
+	i := m.find(name)
+	if i < 0 {
+		return fmt.Errorf("no member %q; chessbrain fleet list names them", name)
+	}
+	if m.List[i].Revoked.IsZero() {
+		m.List[i].Revoked = now.UTC().Truncate(time.Second)
+	}
+	return nil
+}
+
+// Name is that of the member with a key, "" where it has none or is revoked.
+func (m *Members) Name(key string) string {
+	for _, member := range m.List {
+		if member.Key == key && member.Revoked.IsZero() {
+			return member.Name
+		}
+	}
+	return ""
+}
+
+func (m *Members) find(name string) int {
+	return slices.IndexFunc(m.List, func(x Member) bool { return x.Name == name })
+}
+
+// keys are those that may join.
+func (m *Members) keys() (keys []string) {
+	for _, member := range m.List {
+		if member.Revoked.IsZero() {
+			keys = append(keys, member.Key)
+		}
+	}
+	return keys
+}

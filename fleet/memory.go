@@ -1,0 +1,143 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Memory is an Inbox and its Posts within one process, without a network.
+type Memory struct {
+	handler Handler
+	limit   int // chunks that the mailbox takes
+
+	mu       sync.Mutex
+	waiting  []*Delivery
+	arrived  chan struct{} // has room for one
+	nets     []memoryNet
+	verdicts map[Player]chan Verdict
+}
+
+type memoryNet struct {
+	ref  NetRef
+	file []byte
+}
+
+// NewMemory returns an Inbox whose mailbox takes so many chunks.
+func NewMemory(h Handler, limit int) *Memory {
+	return &Memory{handler: h, limit: limit, arrived: make(chan struct{}, 1), verdicts: map[Player]chan Verdict{}}
+}
+
+// Post returns the side of one player.
+func (m *Memory) Post(p Player) Post {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.verdicts[p] == nil {
+		m.verdicts[p] = make(chan Verdict, verdictRoom)
+	}
+	return &memoryPost{m, p, m.verdicts[p]}
+}
+
+// Next waits for a delivery.
+func (m *Memory) Next(ctx context.Context) (*Delivery, error) {
+	for {
+		m.mu.Lock()
+		if len(m.waiting) > 0 {
+			d := m.waiting[0]
+			m.waiting = m.waiting[1:]
+			m.mu.Unlock()
+			return d, nil
+		}
+		m.mu.Unlock()
+		select {
+		case <-m.arrived:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Publish makes a net known.
+func (m *Memory) Publish(_ context.Context, r NetRef, file []byte) error {
+	if err := checkFile(r, file); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.nets = append(slices.DeleteFunc(m.nets, func(n memoryNet) bool { return n.ref.SHA256 == r.SHA256 }), memoryNet{r, slices.Clone(file)})
+	m.nets = m.nets[max(0, len(m.nets)-KeptNets):]
+	return nil
+}
+
+// Close does nothing.
+func (m *Memory) Close() error { return nil }
+
+type memoryPost struct {
+	m        *Memory
+	player   Player
+	verdicts chan Verdict
+}
+
+func (p *memoryPost) Join(_ context.Context, h Hello) (Welcome, error) {
+	return p.m.handler.Join(p.player, h), nil
+}
+
+func (p *memoryPost) Beat(_ context.Context, b Beat) (State, error) {
+	return p.m.handler.Beat(p.player, b), nil
+}
+
+func (p *memoryPost) Fetch(_ context.Context, r NetRef) ([]byte, error) {
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	for _, n := range p.m.nets {
+		if n.ref.SHA256 == r.SHA256 {
+			return slices.Clone(n.file), nil
+		}
+	}
+	return nil, fmt.Errorf("net %s: %w", r.Name, ErrNoNet)
+}
+
+func (p *memoryPost) Deliver(_ context.Context, data []byte, _ int) error {
+	if err := checkSize(data); err != nil {
+		return err
+	}
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	if len(p.m.waiting) >= p.m.limit {
+		return ErrFull
+	}
+	d := &Delivery{Chunk: Chunk{Player: p.player, Data: slices.Clone(data)}}
+	d.settle = func(v Verdict) error {
+		hand(p.verdicts, v)
+		return nil
+	}
+	p.m.waiting = append(p.m.waiting, d)
+	select {
+	case p.m.arrived <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+func (p *memoryPost) Verdicts() <-chan Verdict { return p.verdicts }
+func (p *memoryPost) Close() error             { return nil }
+
+// verdictRoom is how many verdicts wait for a player; more are dropped.
+const verdictRoom = 1024
+
+// hand hands a verdict over without waiting.
+func hand(to chan<- Verdict, v Verdict) {
+	select {
+	case to <- v:
+	default:
+	}
+}
+
+// checkSize refuses chunks that a server may not take.
+func checkSize(data []byte) error {
+	if len(data) > MaxChunk {
+		return fmt.Errorf("chunk of %d bytes, at most %d", len(data), MaxChunk)
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
+)
+
+// natsPost is a Post on a connection.
+type natsPost struct {
+	nc       *nats.Conn
+	js       jetstream.JetStream
+	wire     wire
+	player   Player
+	verdicts chan Verdict
+}
+
+// Dial connects a player to the server of a link. A connection that is lost is made again
+// for ever, with jitter; log says so. instance is random and stays the same for a player.
+func Dial(link Link, instance string, log *slog.Logger) (Post, error) {
+	pair, err := nkeys.FromSeed([]byte(link.Seed))
+	if err != nil {
+		return nil, fmt.Errorf("key of the link: %w", err)
+	}
+	key, err := pair.PublicKey()
+	if err != nil {
+		return nil, fmt.Errorf("key of the link: %w", err)
+	}
+	player := Player{Member: key, Instance: instance}
+	nc, err := nats.Connect("tls://"+link.Address, nats.Nkey(key, pair.Sign), nats.Secure(link.tls()), nats.CustomInboxPrefix(inboxOf(key)),
+		nats.Name(instance), nats.MaxReconnects(-1), nats.ReconnectWait(2*time.Second), nats.ReconnectJitter(3*time.Second, 3*time.Second),
+		nats.Timeout(apiTime), nats.IgnoreAuthErrorAbort(), nats.ReconnectBufSize(-1), // what is sent without a connection fails at once
+
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				log.Warn("the connection to the run is lost; games are kept here until it is back", "server", link.Address, "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { log.Info("the connection to the run is back", "server", link.Address) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("fleet", "error", err) }))
+	switch {
+	case errors.Is(err, nats.ErrAuthorization):
+		return nil, fmt.Errorf("%s takes this link's key no more, or never did: it was revoked, or the run has begun anew. Ask for a new link (chessbrain fleet invite)", link.Address)
+	case err != nil:
+		return nil, fmt.Errorf("join the run at %s: %w", link.Address, err)
+	}
+	return newPost(nc, ownWire, player)
+}
+
+// newPost returns the player's side on nc, which it owns.
+func newPost(nc *nats.Conn, w wire, player Player) (Post, error) {
+	p := &natsPost{nc: nc, wire: w, player: player, verdicts: make(chan Verdict, verdictRoom)}
+	var err error
+	if p.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(apiTime)); err == nil {
+		_, err = nc.Subscribe(w.verdict(player), func(m *nats.Msg) {
+			var v Verdict
+			if json.Unmarshal(m.Data, &v) == nil {
+				hand(p.verdicts, v)
+			}
+		})
+	}
+	if err != nil {
+		nc.Close()
+		return nil, fmt.Errorf("join the fleet: %w", err)
+	}
+	return p, nil
+}
+
+// ask asks the run.
+func (p *natsPost) ask(ctx context.Context, q question, into any) error {
+	data, err := json.Marshal(q)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, apiTime)
+	defer cancel()
+	m, err := p.nc.RequestWithContext(ctx, p.wire.ask(p.player), data)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNoAnswer, err)
+	}
+	return json.Unmarshal(m.Data, into)
+}
+
+func (p *natsPost) Join(ctx context.Context, h Hello) (w Welcome, err error) {
+	err = p.ask(ctx, question{Hello: &h}, &w)
+	return w, err
+}
+
+func (p *natsPost) Beat(ctx context.Context, b Beat) (s State, err error) {
+	err = p.ask(ctx, question{Beat: &b}, &s)
+	return s, err
+}
+
+func (p *natsPost) Fetch(ctx context.Context, r NetRef) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*apiTime)
+	defer cancel()
+	store, err := p.js.ObjectStore(ctx, p.wire.nets())
+	var file []byte
+	if err == nil {
+		file, err = store.GetBytes(ctx, r.SHA256)
+	}
+	if errors.Is(err, jetstream.ErrObjectNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
+		err = ErrNoNet
+	}
+	if err == nil {
+		err = checkFile(r, file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fetch net %s: %w", r.Name, err)
+	}
+	return file, nil
+}
+
+func (p *natsPost) Deliver(ctx context.Context, data []byte, attempt int) error {
+	if err := checkSize(data); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, apiTime)
+	defer cancel()
+	id := sum(data) + "-" + strconv.Itoa(attempt) // a server drops what has the id of an earlier message
+	_, err := p.js.PublishMsg(ctx, &nats.Msg{Subject: p.wire.games(p.player), Data: data}, jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0))
+	if full(err) {
+		return ErrFull
+	}
+	if err != nil {
+		return fmt.Errorf("deliver games: %w", err)
+	}
+	return nil
+}
+
+func (p *natsPost) Verdicts() <-chan Verdict { return p.verdicts }
+
+func (p *natsPost) Close() error {
+	p.nc.Close()
+	return nil
+}
