@@ -129,14 +129,14 @@ func conform(t *testing.T, open func(t *testing.T, h Handler) *implementation) {
 				must(d.Commit(len(d.Data)))
 			}
 		}
-		if players[sum(data[0])] != players[sum(data[2])] || players[sum(data[0])] == players[sum(data[1])] {
+		if players[SumOf(data[0])] != players[SumOf(data[2])] || players[SumOf(data[0])] == players[SumOf(data[1])] {
 			t.Errorf("chunks came from %v", players)
 		}
-		if v := <-x.posts[1].Verdicts(); v != (Verdict{Sum: sum(data[1]), Rejected: "it is b"}) {
+		if v := <-x.posts[1].Verdicts(); v != (Verdict{Sum: SumOf(data[1]), Rejected: "it is b"}) {
 			t.Errorf("verdict %+v", v)
 		}
 		for range 2 {
-			if v := <-x.posts[0].Verdicts(); v.Rejected != "" || v.Sum == sum(data[0]) != (v.Games == 1) {
+			if v := <-x.posts[0].Verdicts(); v.Rejected != "" || v.Sum == SumOf(data[0]) != (v.Games == 1) {
 				t.Errorf("verdict %+v", v)
 			}
 		}
@@ -150,7 +150,7 @@ func conform(t *testing.T, open func(t *testing.T, h Handler) *implementation) {
 			must(x.posts[0].Deliver(ctx, []byte("again"), attempt))
 			d := next()
 			must(d.Commit(0))
-			if v := <-x.posts[0].Verdicts(); v.Sum != sum([]byte("again")) {
+			if v := <-x.posts[0].Verdicts(); v.Sum != SumOf([]byte("again")) {
 				t.Errorf("verdict %+v", v)
 			}
 		}

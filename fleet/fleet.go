@@ -26,10 +26,11 @@ type NetRef struct {
 
 // NewNetRef returns the reference of a net file with the given content.
 func NewNetRef(name string, file []byte) NetRef {
-	return NetRef{Name: name, SHA256: sum(file), Bytes: int64(len(file))}
+	return NetRef{Name: name, SHA256: SumOf(file), Bytes: int64(len(file))}
 }
 
-func sum(data []byte) string {
+// SumOf identifies content: its SHA-256, hexadecimal.
+func SumOf(data []byte) string {
 	s := sha256.Sum256(data)
 	return hex.EncodeToString(s[:])
 }
@@ -81,7 +82,7 @@ type Chunk struct {
 }
 
 // Sum identifies a chunk by its content.
-func (c *Chunk) Sum() string { return sum(c.Data) }
+func (c *Chunk) Sum() string { return SumOf(c.Data) }
 
 // Verdict is what became of a chunk.
 type Verdict struct {
@@ -151,6 +152,9 @@ const (
 // ErrFull says that the mailbox takes nothing more at the moment.
 var ErrFull = errors.New("the mailbox of the run is full: the trainer does not keep up, or is not there")
 
+// ErrTooLarge says that a chunk is larger than MaxChunk.
+var ErrTooLarge = fmt.Errorf("chunk of more than %d bytes", MaxChunk)
+
 // ErrNoAnswer says that the run does not answer.
 var ErrNoAnswer = errors.New("the run does not answer")
 
@@ -170,7 +174,7 @@ func CheckProtocol(h Hello, version string) string {
 
 // checkFile holds the file of a net against its reference.
 func checkFile(r NetRef, file []byte) error {
-	if got := sum(file); got != r.SHA256 {
+	if got := SumOf(file); got != r.SHA256 {
 		return fmt.Errorf("net %s: SHA-256 %.12s..., want %.12s...", r.Name, got, r.SHA256)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 type Member struct {
 	Name    string    `json:"name"` // for people; each once
 	Key     string    `json:"key"`  // public
+	Seed    string    `json:"seed"` // secret half of the key, for links
 	Invited time.Time `json:"invited"`
 	Revoked time.Time `json:"revoked,omitzero"`
 }
@@ -22,10 +23,12 @@ type Members struct {
 	Drain bool     `json:"drain,omitempty"` // players shall stop once all is delivered
 }
 
-// Invite adds a member and returns the secret half of its key, which is kept nowhere.
+// Invite adds a member, or finds it, and returns the secret half of its key.
 func (m *Members) Invite(name string, now time.Time) (seed string, err error) {
-	if m.find(name) >= 0 {
-		return "", fmt.Errorf("%q is a member already; its link is kept nowhere: revoke it and invite another name, or give the old link", name)
+	if i := m.find(name); i >= 0 && m.List[i].Revoked.IsZero() {
+		return m.List[i].Seed, nil
+	} else if i >= 0 {
+		return "", fmt.Errorf("%q was revoked; invite another name", name)
 	}
 	pair, err := nkeys.CreateUser()
 	if err != nil {
@@ -36,7 +39,7 @@ func (m *Members) Invite(name string, now time.Time) (seed string, err error) {
 		return "", err
 	}
 	key, err := pair.PublicKey()
-	m.List = append(m.List, Member{Name: name, Key: key, Invited: now.UTC().Truncate(time.Second)})
+	m.List = append(m.List, Member{Name: name, Key: key, Seed: string(secret), Invited: now.UTC().Truncate(time.Second)})
 	return string(secret), err
 }
 

@@ -137,7 +137,7 @@ func hand(to chan<- Verdict, v Verdict) {
 // checkSize refuses chunks that a server may not take.
 func checkSize(data []byte) error {
 	if len(data) > MaxChunk {
-		return fmt.Errorf("chunk of %d bytes, at most %d", len(data), MaxChunk)
+		return fmt.Errorf("%w: %d", ErrTooLarge, len(data))
 	}
 	return nil
 }

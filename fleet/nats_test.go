@@ -107,8 +107,11 @@ func TestWhoMayJoin(t *testing.T) {
 	if err := opt.Members.Revoke("c", time.Now()); err == nil {
 		t.Error("revoked a member that is none")
 	}
-	if _, err := opt.Members.Invite("b", time.Now()); err == nil {
-		t.Error("invited a name twice")
+	if seed, err := opt.Members.Invite("b", time.Now()); err != nil || seed != links[1].Seed {
+		t.Errorf("invited again: %q, %v", seed, err)
+	}
+	if _, err := opt.Members.Invite("a", time.Now()); err == nil {
+		t.Error("invited a member that was revoked")
 	}
 }
 
@@ -249,7 +252,7 @@ func TestServerComesBack(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if v := <-p.Verdicts(); lost != (v.Sum == sum([]byte("after"))) {
+		if v := <-p.Verdicts(); lost != (v.Sum == SumOf([]byte("after"))) {
 			t.Errorf("verdict %+v", v)
 		}
 	}

@@ -125,7 +125,7 @@ func (p *natsPost) Deliver(ctx context.Context, data []byte, attempt int) error 
 	}
 	ctx, cancel := context.WithTimeout(ctx, apiTime)
 	defer cancel()
-	id := sum(data) + "-" + strconv.Itoa(attempt) // a server drops what has the id of an earlier message
+	id := SumOf(data) + "-" + strconv.Itoa(attempt) // a server drops what has the id of an earlier message
 	_, err := p.js.PublishMsg(ctx, &nats.Msg{Subject: p.wire.games(p.player), Data: data}, jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0))
 	if full(err) {
 		return ErrFull

@@ -223,17 +223,10 @@ func (w *Writer) open() error {
 }
 
 // create opens the next free chunk name.
-func (w *Writer) create() error {
+func (w *Writer) create() (err error) {
 	if w.number == 0 {
-		entries, err := w.fsys.ReadDir(w.dir)
-		if err != nil {
+		if w.number, err = lastNumber(w.fsys, w.dir); err != nil {
 			return err
-		}
-		for _, e := range entries {
-			base, _, _ := strings.Cut(e.Name(), ".")
-			if n, err := strconv.Atoi(base); err == nil && IsChunk(e.Name()) {
-				w.number = max(w.number, n)
-			}
 		}
 	}
 	for {
@@ -265,4 +258,36 @@ func (w *Writer) closeBlock() {
 	if w.block.games > 0 {
 		w.pending, w.block = append(w.pending, w.block), newBlock()
 	}
+}
+
+// lastNumber is the highest number of a chunk in a directory.
+func lastNumber(fsys fsx.FS, dir string) (last int, err error) {
+	entries, err := fsys.ReadDir(dir)
+	for _, e := range entries {
+		base, _, _ := strings.Cut(e.Name(), ".")
+		if n, err := strconv.Atoi(base); err == nil && IsChunk(e.Name()) {
+			last = max(last, n)
+		}
+	}
+	return last, err
+}
+
+// AddSealed puts a whole sealed chunk, which another machine wrote, into dir as its
+// newest. It is on stable storage when AddSealed returns nil. Nobody else may write there.
+func AddSealed(fsys fsx.FS, dir string, data []byte) (path string, err error) {
+	last := 0
+	if err = fsx.MkdirAll(fsys, dir); err == nil {
+		err = fsx.DefaultReserve.Check(fsys, dir, uint64(len(data)))
+	}
+	if err == nil {
+		last, err = lastNumber(fsys, dir)
+	}
+	if err == nil {
+		path = filepath.Join(dir, fmt.Sprintf("%08d", last+1)+SealedSuffix)
+		err = fsx.WriteFile(fsys, path, data)
+	}
+	if err != nil {
+		return "", fmt.Errorf("add chunk: %w", err)
+	}
+	return path, nil
 }

@@ -90,7 +90,7 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 	bindTier(root)
 	bindHelp(root)
 	addGroup(root, "Playing and learning",
-		newNew(), newRecipes(), newRun(), newStatus(), newWatch(), newTrain(), newSelfplay(), newExport(), newGatekeeper(), newMatch(), newLadder(), newRatings(), newUCI(), newDaemon(), newCtl(), newReport(), newGames(), newDescribe(), newExam())
+		newNew(), newRecipes(), newRun(), newStatus(), newWatch(), newTrain(), newSelfplay(), newFleet(), newExport(), newGatekeeper(), newMatch(), newLadder(), newRatings(), newUCI(), newDaemon(), newCtl(), newReport(), newGames(), newDescribe(), newExam())
 	addGroup(root, "Games, chunks and rows",
 		newPipeline(), newShuffle(), newImportPGN(), newRescore(), newPositions(), newPin(), newGC(), newVerify(), newTestDataloader(), newDataloaderGraph(),
 		newDumpChunk(), newFilterChunks(), newResultDistribution(), newPositionWeights(), newStartposPolicy())

@@ -14,9 +14,11 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor/report"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/cycle"
 	"github.com/chessbrain/chessbrain/run/exporting"
 	"github.com/chessbrain/chessbrain/run/gate"
+	"github.com/chessbrain/chessbrain/run/join"
 	"github.com/chessbrain/chessbrain/run/play"
 	"github.com/chessbrain/chessbrain/run/ratings"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -29,7 +31,7 @@ const loopDir = "runs/loop"
 
 func newRun() *cobra.Command {
 	s := &session{plan: cycle.DryRun, loop: true, runDir: loopDir, rereads: true}
-	var stage string
+	var stage, listen string
 	var show bool
 	c := &cobra.Command{
 		Use:   "run [RUN]",
@@ -64,9 +66,16 @@ holds.`,
 				return err
 			}
 			return perform(c, s, func(ctx context.Context) (*reported, error) {
-				done, err := cycle.Run(ctx, cycle.Options{
-					Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
-					Stage: only,
+				settled, err := setup.NewCycle(s.effective)
+				if err != nil {
+					return nil, err
+				}
+				host := join.HostOptions{Effective: settled.Playing(run.Dir{Root: settled.Root}.Models()), Listen: listen, Command: s.command, Version: version(), Log: s.log, Locked: true}
+				done, err := listening(ctx, host, func(ctx context.Context) (*cycle.Summary, error) {
+					return cycle.Run(ctx, cycle.Options{
+						Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
+						Stage: only,
+					})
 				})
 				if done == nil {
 					return nil, err
@@ -79,12 +88,14 @@ holds.`,
 	s.bind(c, config.RunGroups)
 	c.Flags().BoolVar(&show, "print-config", false, "print the configuration that all stages share, for --config, and end")
 	c.Flags().StringVar(&stage, "stage", "", "do this stage, if it is next, and end")
+	bindListen(c, &listen)
 	return c
 }
 
 func newTrain() *cobra.Command {
 	s := &session{plan: setup.DryRun, rereads: true}
 	var lockWait time.Duration
+	var listen string
 	c := &cobra.Command{
 		Use:   "train [RUN]",
 		Short: "Play against itself and learn from the games",
@@ -104,10 +115,21 @@ no net, recipe or file is one of recipe first, on a CPU.`,
 			if lockWait < 0 {
 				return usagef("--lock-wait %v: want 0 or more", lockWait)
 			}
+			if listen != "" {
+				if err := s.resolve(c); err != nil {
+					return err
+				}
+				if s.effective.Config.GetTraining().GetSource() != config.Training_DIR {
+					return usagef("--listen: this training takes no games of others; add --source dir, and let this machine play with chessbrain selfplay")
+				}
+			}
 			return perform(c, s, func(ctx context.Context) (*reported, error) {
-				done, err := train.Train(ctx, train.Options{
-					Training: setup.TrainingOf(s.effective), Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
-					LockWait: lockWait,
+				host := join.HostOptions{Effective: s.effective, Listen: listen, Command: s.command, Version: version(), Log: s.log}
+				done, err := listening(ctx, host, func(ctx context.Context) (*train.Summary, error) {
+					return train.Train(ctx, train.Options{
+						Training: setup.TrainingOf(s.effective), Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
+						LockWait: lockWait,
+					})
 				})
 				if done == nil {
 					return nil, err
@@ -125,6 +147,7 @@ no net, recipe or file is one of recipe first, on a CPU.`,
 	}
 	s.bind(c, config.TrainGroups)
 	c.Flags().DurationVar(&lockWait, "lock-wait", 0, "wait so long for another process that holds the run or this training; 0 = exit with 2 at once")
+	bindListen(c, &listen)
 	return c
 }
 
@@ -163,12 +186,16 @@ func newSelfplay() *cobra.Command {
 	s := &session{plan: setup.DryRunSelfPlay, rereads: true}
 	var process uint64
 	var games int64
+	var link string
 	c := &cobra.Command{
 		Use:   "selfplay",
 		Short: "Only play: for a trainer with --source dir, or from a directory of nets",
 		Long: `Plays games with the newest net and stores them: that of the run's newest checkpoint, for a trainer with
 --source dir, or with --models-dir the newest .safetensors file there; while there is none, random weights play. Any
 number of such processes may share a directory, each with its own --process number.
+
+With --join LINK it plays for a run on another machine (chessbrain fleet), which says how. What is played waits in the
+directory of this player until the run has it; --run-dir names another one.
 
 The first Ctrl-C or SIGTERM saves unfinished games, which go on at the next start, and exits with 5; a second one
 ends at once.`,
@@ -177,6 +204,20 @@ ends at once.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if games < 0 {
 				return usagef("--max-games-total %d: want 0 (until stopped) or more", games)
+			}
+			if link != "" {
+				if process != 0 {
+					return usagef("--process: the run that is joined gives this player its number; leave it away")
+				}
+				to, err := joining(c, s, link)
+				if err != nil {
+					return err
+				}
+				s.plan = func(*config.Effective, io.Writer) error { return nil }
+				s.rereads = false
+				return perform(c, s, func(ctx context.Context) (*play.PlaySummary, error) {
+					return joined(ctx, s, to, play.SelfPlayOptions{MaxGames: games})
+				})
 			}
 			return perform(c, s, func(ctx context.Context) (*play.PlaySummary, error) {
 				return play.SelfPlay(ctx, play.SelfPlayOptions{
@@ -187,6 +228,7 @@ ends at once.`,
 	}
 	s.bind(c, config.SelfPlayGroups)
 	c.Flags().Uint64Var(&process, "process", 0, "number of this process among those of the run, from 1; 0 = the first that is free")
+	c.Flags().StringVar(&link, "join", "", "play for the run of this link, on another machine")
 	c.Flags().Int64Var(&games, "max-games-total", 0, "games of this process in all, those on disk included; 0 = until stopped")
 	takeNames(c, map[string]string{"max-games": "max-games-total"}) // its name in the first builds
 	return c

@@ -87,24 +87,24 @@ func (w *workerNet) take(newest *publishedNet) (err error) {
 	return err
 }
 
-// foundNet is a net to play with.
-type foundNet struct {
-	net     *nn.Net
-	name    string
-	samples uint64 // training samples that it has seen, as far as known
+// FoundNet is a net to play with.
+type FoundNet struct {
+	Net     *nn.Net
+	Name    string
+	Samples uint64 // training samples that it has seen, as far as known
 }
 
-// netFinder looks for the net that a playing process should use.
-type netFinder struct {
+// NetFinder looks for the net that a playing process should use.
+type NetFinder struct {
 	mark    func() (string, error) // what tells the newest net from others, "" while there is none
-	load    func() (*foundNet, error)
+	load    func() (*FoundNet, error)
 	looked  bool
 	current string // mark of the net that was found last
 }
 
-// find returns the newest net, or nil where that is the one it returned last.
+// Find returns the newest net, or nil where that is the one it returned last.
 // After an error it looks at everything again.
-func (f *netFinder) find() (*foundNet, error) {
+func (f *NetFinder) Find() (*FoundNet, error) {
 	mark, err := f.mark()
 	if err == nil && f.looked && mark == f.current {
 		return nil, nil
@@ -115,24 +115,27 @@ func (f *netFinder) find() (*foundNet, error) {
 	}
 	found, err := f.load()
 	if err == nil {
-		if err = setup.TryNet(context.Background(), found.net); err != nil {
-			return nil, fmt.Errorf("net %s: %w", found.name, err)
+		if err = setup.TryNet(context.Background(), found.Net); err != nil {
+			return nil, fmt.Errorf("net %s: %w", found.Name, err)
 		}
 	}
 	f.looked, f.current = err == nil, mark
 	return found, err
 }
 
+// Forget lets Find return the newest net again.
+func (f *NetFinder) Forget() { f.looked = false }
+
 // bootstrapName is the net that plays while a directory of nets is empty: random
 // weights.
 const bootstrapName = "random"
 
-// newNetFinder returns where the configuration has its nets: a directory of net
+// NewNetFinder returns where the configuration has its nets: a directory of net
 // files, or the run's checkpoints. Its first weights play while there is none.
-func newNetFinder(e *setup.Effective, s *setup.SelfPlay) *netFinder {
-	bootstrap := func(name string) (*foundNet, error) {
+func NewNetFinder(e *setup.Effective, s *setup.SelfPlay) *NetFinder {
+	bootstrap := func(name string) (*FoundNet, error) {
 		net, err := setup.FirstNet(e, s.Seed)
-		return &foundNet{net: net, name: name}, err
+		return &FoundNet{Net: net, Name: name}, err
 	}
 	if s.Models == "" {
 		return checkpointNets(s.Dir, s.Job, bootstrap)
@@ -141,13 +144,13 @@ func newNetFinder(e *setup.Effective, s *setup.SelfPlay) *netFinder {
 }
 
 // checkpointNets finds the newest checkpoint of a run.
-func checkpointNets(dir run.Dir, job string, bootstrap func(name string) (*foundNet, error)) *netFinder {
+func checkpointNets(dir run.Dir, job string, bootstrap func(name string) (*FoundNet, error)) *NetFinder {
 	name := func(samples, rows int64) string {
 		return fmt.Sprintf("%s-%s-s%d-d%d", job, dir.Training, samples, rows)
 	}
-	return &netFinder{
+	return &NetFinder{
 		mark: func() (string, error) { return checkpoint.Current(fsx.OS, dir.Checkpoints) },
-		load: func() (*foundNet, error) {
+		load: func() (*FoundNet, error) {
 			k, err := checkpoint.Load(fsx.OS, dir.Checkpoints)
 			if errors.Is(err, checkpoint.ErrNoCheckpoint) {
 				return bootstrap(name(0, 0))
@@ -156,15 +159,15 @@ func checkpointNets(dir run.Dir, job string, bootstrap func(name string) (*found
 				return nil, err
 			}
 			net, err := setup.CheckpointNet(k)
-			return &foundNet{net: net, samples: uint64(k.Manifest.Samples), name: name(k.Manifest.Samples, k.Manifest.Rows)}, err
+			return &FoundNet{Net: net, Samples: uint64(k.Manifest.Samples), Name: name(k.Manifest.Samples, k.Manifest.Rows)}, err
 		},
 	}
 }
 
 // modelFiles finds the newest net file below a directory.
-func modelFiles(dir string, bootstrap func(name string) (*foundNet, error)) *netFinder {
+func modelFiles(dir string, bootstrap func(name string) (*FoundNet, error)) *NetFinder {
 	var newest *run.NetFile
-	return &netFinder{
+	return &NetFinder{
 		mark: func() (mark string, err error) {
 			if newest, err = setup.NewestNet(dir); err != nil {
 				return "", fmt.Errorf("look for nets in %s: %w", dir, err)
@@ -174,7 +177,7 @@ func modelFiles(dir string, bootstrap func(name string) (*foundNet, error)) *net
 			}
 			return fmt.Sprint(newest.Path, newest.Written.UnixNano()), nil
 		},
-		load: func() (*foundNet, error) {
+		load: func() (*FoundNet, error) {
 			if newest == nil {
 				return bootstrap(bootstrapName)
 			}
@@ -183,7 +186,7 @@ func modelFiles(dir string, bootstrap func(name string) (*foundNet, error)) *net
 				return nil, err
 			}
 			_, samples, _, _ := run.ParseNetName(newest.Name) // 0 of other names
-			return &foundNet{net: net, name: newest.Name, samples: uint64(samples)}, nil
+			return &FoundNet{Net: net, Name: newest.Name, Samples: uint64(samples)}, nil
 		},
 	}
 }

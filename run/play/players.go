@@ -195,3 +195,17 @@ func (t *freeTickets) Next(ctx context.Context) (uint64, bool) {
 	}
 	return t.next - 1, true
 }
+
+// roomyTickets are tickets of others while a courier has room for games.
+type roomyTickets struct {
+	selfplay.Tickets
+	courier Courier
+}
+
+// Next hands out one ordinal. It blocks while there is no room.
+func (t roomyTickets) Next(ctx context.Context) (uint64, bool) {
+	if !t.courier.Room(ctx) {
+		return 0, false
+	}
+	return t.Tickets.Next(ctx)
+}

@@ -58,16 +58,16 @@ func TestModelFiles(t *testing.T) {
 	if err := os.Mkdir(models, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	finder := newNetFinder(e, &setup.SelfPlay{Models: models, Job: "j"})
+	finder := NewNetFinder(e, &setup.SelfPlay{Models: models, Job: "j"})
 	expect := func(what, name string, samples uint64) {
 		t.Helper()
 		for _, want := range []string{name, ""} { // once
-			found, err := finder.find()
+			found, err := finder.Find()
 			got := ""
 			if found != nil {
-				got = found.name
+				got = found.Name
 			}
-			if err != nil || got != want || want != "" && (found.samples != samples || found.net == nil) {
+			if err != nil || got != want || want != "" && (found.Samples != samples || found.Net == nil) {
 				t.Errorf("%s: %q %v, want %q", what, got, err, want)
 			}
 		}
@@ -92,7 +92,7 @@ func TestModelFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if found, err := finder.find(); err == nil || !strings.Contains(err.Error(), bad) {
+		if found, err := finder.Find(); err == nil || !strings.Contains(err.Error(), bad) {
 			t.Errorf("damaged file: %v %v", found, err)
 		}
 	}
@@ -106,7 +106,7 @@ func TestModelFiles(t *testing.T) {
 		}
 		writeNet(t, models+"/"+name+".safetensors", net, time.Now().Unix()+20+int64(i))
 		for range 2 {
-			if found, err := finder.find(); err == nil || !strings.Contains(err.Error(), "net "+name) {
+			if found, err := finder.Find(); err == nil || !strings.Contains(err.Error(), "net "+name) {
 				t.Errorf("%s: %v %v", name, found, err)
 			}
 		}
@@ -116,7 +116,7 @@ func TestModelFiles(t *testing.T) {
 	if err := os.RemoveAll(models); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := finder.find(); err == nil || !strings.Contains(err.Error(), models) {
+	if found, err := finder.Find(); err == nil || !strings.Contains(err.Error(), models) {
 		t.Errorf("vanished directory: %v %v", found, err)
 	}
 }

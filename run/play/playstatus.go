@@ -111,7 +111,7 @@ func (s *selfPlayer) watch(ctx context.Context) error {
 // follow loads the newest net if there is a newer one than before. One that
 // cannot be read is left for the next time.
 func (s *selfPlayer) follow() error {
-	found, err := s.finder.find()
+	found, err := s.finder.Find()
 	if err != nil {
 		if !s.lost {
 			s.log.Warn("the newest net cannot be read; playing on with "+s.nets.Name(), "error", err)
@@ -120,15 +120,15 @@ func (s *selfPlayer) follow() error {
 		return nil
 	}
 	s.lost = false
-	if found == nil || found.name == s.nets.Name() {
+	if found == nil || found.Name == s.nets.Name() {
 		return nil
 	}
-	if err := s.nets.Publish(found.name, found.net, found.samples); err != nil {
+	if err := s.nets.Publish(found.Name, found.Net, found.Samples); err != nil {
 		return err
 	}
-	s.store.NewNet(found.name)
-	s.process.Publish(&monitor.Net{Action: monitor.NetLoaded, NetID: found.name, Samples: int64(found.samples)})
-	s.log.Info("net loaded", "net", found.name, "arch", found.net.Arch.String())
+	s.store.NewNet(found.Name)
+	s.process.Publish(&monitor.Net{Action: monitor.NetLoaded, NetID: found.Name, Samples: int64(found.Samples)})
+	s.log.Info("net loaded", "net", found.Name, "arch", found.Net.Arch.String())
 	return nil
 }
 

@@ -38,6 +38,16 @@ type SelfPlayOptions struct {
 	Reload <-chan os.Signal
 
 	Locked bool // the caller holds the run's lock, for a stage of a cycle
+
+	// Courier takes the games elsewhere: they are sealed in small chunks, and a game
+	// begins only while there is room for it. nil = they stay.
+	Courier Courier
+}
+
+// Courier takes finished games of a playing process to another machine.
+type Courier interface {
+	Chunks() (bytes int64, every time.Duration) // a chunk is sealed when it is as large, or as old
+	Room(ctx context.Context) bool              // waits until a game may begin; false: ctx ended
 }
 
 // netPoll is how often a playing process looks for newer weights.
@@ -79,7 +89,7 @@ type selfPlayer struct {
 	log     *slog.Logger
 	began   time.Time
 	number  uint64 // of the process
-	finder  *netFinder
+	finder  *NetFinder
 	nets    Nets
 	store   *Store
 	stages  *setup.Stages // rescorers alone
@@ -112,6 +122,9 @@ func (s *selfPlayer) run(ctx context.Context) error {
 	}
 	unfinished := s.resumeGames()
 	s.worker.Tickets = newFreeTickets(&s.taken, s.opt.MaxGames)
+	if s.opt.Courier != nil {
+		s.worker.Tickets = roomyTickets{s.worker.Tickets, s.opt.Courier}
+	}
 	if err := s.process.Listen(run.Commands{Status: s.page, Games: func() any { return s.stats.Shown.Games() }, Swap: s.swaps.Swap}); err != nil {
 		return err
 	}
@@ -172,22 +185,22 @@ func (s *selfPlayer) begin() (err error) {
 	if err := setup.CheckModels(s.opt.Effective, s.Dir); err != nil {
 		return err
 	}
-	s.finder = newNetFinder(s.opt.Effective, &s.SelfPlay)
+	s.finder = NewNetFinder(s.opt.Effective, &s.SelfPlay)
 	if s.nets.Inference, err = setup.OpenInference(s.opt.Effective.Config); err != nil {
 		return err
 	}
-	found, err := s.finder.find()
+	found, err := s.finder.Find()
 	if err != nil {
 		return err
 	}
-	if err := s.nets.Publish(found.name, found.net, found.samples); err != nil {
+	if err := s.nets.Publish(found.Name, found.Net, found.Samples); err != nil {
 		return err
 	}
 	if err := s.openEvents(); err != nil {
 		return err
 	}
 	a := setup.ArithmeticOf(s.opt.Effective.Config, false, true)
-	s.log.Info("playing", "net", found.name, "arch", found.net.Arch.String(), "process", s.name(), "workers", s.Workers,
+	s.log.Info("playing", "net", found.Name, "arch", found.Net.Arch.String(), "process", s.name(), "workers", s.Workers,
 		"device", setup.PlayerDevice(s.opt.Effective.Config).Describe(), "kernels", a.Kernels, "precision", a.ProducerPrecision)
 	if lacks := setup.LacksPrecision(s.opt.Effective, false, true); lacks != "" {
 		s.log.Warn(lacks)
@@ -216,8 +229,11 @@ func (s *selfPlayer) prepare(ctx context.Context) error {
 	s.worker.Front.Store(int64(s.course.Lines))
 	s.before = int64(s.taken.Len())
 	s.games.Store(s.before)
-	s.store = OpenStore(StoreOptions{Dir: s.Dir, Process: s.name(), Net: s.nets.Name(), Job: s.Job, Rescorers: s.stages.Rescorers,
-		Queue: MaxGroup, Outputs: outputs})
+	store := StoreOptions{Dir: s.Dir, Process: s.name(), Net: s.nets.Name(), Job: s.Job, Rescorers: s.stages.Rescorers, Queue: MaxGroup, Outputs: outputs}
+	if s.opt.Courier != nil {
+		store.MaxBytes, store.SealEvery = s.opt.Courier.Chunks()
+	}
+	s.store = OpenStore(store)
 	s.process.OnClose(func() error {
 		defer s.store.LogFaults(s.log)
 		return s.store.Close()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/plugins/rescore"
@@ -57,6 +58,7 @@ type StoreOptions struct {
 	Outputs   *Outputs      // get the durable games before the trainer does; closed with the store; nil = none
 	Queue     int           // durable games that may wait for the trainer; as many may be on their way there
 	MaxBytes  int64         // of a chunk; 0 = replay's default
+	SealEvery time.Duration // a chunk is sealed when it is as old; 0 = never for that
 }
 
 // OpenStore starts a store for one process's games.
@@ -146,8 +148,16 @@ func (s *Store) run() {
 	defer close(s.out)
 	defer func() { s.err = errors.Join(s.err, s.opt.Outputs.Close()) }()
 	writer := s.newWriter()
+	var old <-chan time.Time
+	if s.opt.SealEvery > 0 {
+		ticker := time.NewTicker(s.opt.SealEvery)
+		defer ticker.Stop()
+		old = ticker.C
+	}
 	for s.err == nil {
 		select {
+		case <-old:
+			s.err = writer.Seal()
 		case g := <-s.in:
 			s.err = s.write(writer, s.drain([]*record.Game{g}))
 		case name := <-s.names:

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/fleet"
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/join"
+	"github.com/chessbrain/chessbrain/run/play"
+	"github.com/chessbrain/chessbrain/run/setup"
+)
+
+func newFleet() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "fleet",
+		Short: "Players on other machines: who may join a run, and who has",
+		Long: `Other machines play for a run that listens: chessbrain run RUN --listen :4222, or chessbrain train RUN
+--source dir --listen :4222. It prints a link; chessbrain selfplay --join LINK joins from anywhere that reaches it.
+These commands may be used while the run is at work; it sees a change within seconds.`,
+		Args: noArgs,
+	}
+	c.AddCommand(newFleetInvite(), newFleetList(), newFleetRevoke(), newFleetDrain())
+	return c
+}
+
+// fleetRun opens the fleet's directory of a run.
+func fleetRun(root string) (join.Dir, error) {
+	if _, _, err := setup.OpenDir(root); err != nil {
+		return "", usageError{err}
+	}
+	return join.DirOf(root), nil
+}
+
+func newFleetInvite() *cobra.Command {
+	var address string
+	c := &cobra.Command{
+		Use:   "invite RUN NAME",
+		Short: "Print the link with which players of a member join",
+		Long: `Makes a member NAME of the run, or finds it, and prints its link. Any number of machines may join with one link.
+Whoever has it can play for the run, and do nothing else; chessbrain fleet revoke ends that.`,
+		Example: "  chessbrain fleet invite runs/a anna",
+		Args:    exactArgs(2, "name a run directory and a member"),
+		RunE: func(c *cobra.Command, args []string) error {
+			d, err := fleetRun(args[0])
+			if err != nil {
+				return err
+			}
+			roster, err := d.Roster()
+			if err != nil {
+				return err
+			}
+			if address == "" {
+				address = roster.Address
+			}
+			if address == "" {
+				return usagef("the run has not listened yet: start it with --listen :4222, or say with --address HOST:PORT where players will reach it")
+			}
+			var seed string
+			err = d.Change(func(m *fleet.Members) (err error) {
+				seed, err = m.Invite(args[1], time.Now())
+				return err
+			})
+			if err != nil {
+				return usageError{err}
+			}
+			link, err := d.Link(seed, address)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "chessbrain selfplay --join %s\n", link)
+			return err
+		},
+	}
+	c.Flags().StringVar(&address, "address", "", "HOST:PORT at which players reach the run (default: as it was last told)")
+	return c
+}
+
+func newFleetRevoke() *cobra.Command {
+	return &cobra.Command{
+		Use:     "revoke RUN NAME",
+		Short:   "End a membership: its players are cut off and cannot join again",
+		Long:    `Ends a membership. Connections of its players end within seconds. Games that came before stay.`,
+		Example: "  chessbrain fleet revoke runs/a anna",
+		Args:    exactArgs(2, "name a run directory and a member"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			d, err := fleetRun(args[0])
+			if err != nil {
+				return err
+			}
+			if err := d.Change(func(m *fleet.Members) error { return m.Revoke(args[1], time.Now()) }); err != nil {
+				return usageError{err}
+			}
+			return nil
+		},
+	}
+}
+
+func newFleetDrain() *cobra.Command {
+	var undo bool
+	c := &cobra.Command{
+		Use:     "drain RUN",
+		Short:   "Let all players go: they save their games, deliver what is finished, and end",
+		Long:    `Lets all players go at their next beat. Until --undo, players that join end at once.`,
+		Example: "  chessbrain fleet drain runs/a",
+		Args:    exactArgs(1, "name one run directory"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			d, err := fleetRun(args[0])
+			if err != nil {
+				return err
+			}
+			return d.Change(func(m *fleet.Members) error {
+				m.Drain = !undo
+				return nil
+			})
+		},
+	}
+	c.Flags().BoolVar(&undo, "undo", false, "let players join and stay again")
+	return c
+}
+
+func newFleetList() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "list RUN",
+		Short:   "List the members of a run's fleet and its players",
+		Long:    `Lists who may join, and each player with its machine, its net, what came of it and when it was seen.`,
+		Example: "  chessbrain fleet list runs/a",
+		Args:    exactArgs(1, "name one run directory"),
+		RunE: func(c *cobra.Command, args []string) error {
+			d, err := fleetRun(args[0])
+			if err != nil {
+				return err
+			}
+			members, err := d.Members()
+			if err != nil {
+				return err
+			}
+			roster, err := d.Roster()
+			if err != nil {
+				return err
+			}
+			return answer(c, newFleetPage(members, roster))
+		},
+	}
+	bindJSON(c, "print one JSON object")
+	return c
+}
+
+// fleetPage is the answer of fleet list.
+type fleetPage struct {
+	Address string        `json:"address"`
+	Drain   bool          `json:"drain"`
+	Members []fleetMember `json:"members"`
+}
+
+type fleetMember struct {
+	Name    string              `json:"name"`
+	Revoked bool                `json:"revoked"`
+	Players []*join.PlayerEntry `json:"players"`
+}
+
+func newFleetPage(m fleet.Members, r join.Roster) *fleetPage {
+	p := &fleetPage{Address: r.Address, Drain: m.Drain, Members: []fleetMember{}}
+	for _, member := range m.List {
+		f := fleetMember{Name: member.Name, Revoked: !member.Revoked.IsZero(), Players: []*join.PlayerEntry{}}
+		for _, e := range r.Players {
+			if e.Member == member.Key {
+				f.Players = append(f.Players, e)
+			}
+		}
+		p.Members = append(p.Members, f)
+	}
+	return p
+}
+
+func (p *fleetPage) Write(w io.Writer) error {
+	if len(p.Members) == 0 {
+		_, err := fmt.Fprintln(w, "Nobody may join yet. Start the run with --listen :4222")
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "member\tmachine\tprocess\tgames\trejected\twaiting\tnet\tseen")
+	for _, m := range p.Members {
+		name := m.Name
+		if m.Revoked {
+			name += " (revoked)"
+		}
+		if len(m.Players) == 0 {
+			fmt.Fprintf(t, "%s\t\t\t\t\t\t\t\n", name)
+		}
+		for _, e := range m.Players {
+			seen := time.Since(e.Seen).Round(time.Second).String() + " ago"
+			if time.Since(e.Seen) > fleet.MissingAfter {
+				seen += ", missing"
+			}
+			fmt.Fprintf(t, "%s\t%s\tp%d\t%d\t%d\t%d\t%s\t%s\n", name, e.Host, e.Process, e.Games, e.Rejected, e.Beat.Waiting, e.Beat.Net, seen)
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, m := range p.Members {
+		for _, e := range m.Players {
+			if e.Reason != "" {
+				fmt.Fprintf(w, "p%d, last rejected: %s\n", e.Process, e.Reason)
+			}
+		}
+	}
+	if p.Drain {
+		fmt.Fprintln(w, "All players are let go (chessbrain fleet drain RUN --undo)")
+	}
+	return nil
+}
+
+// playersOwn are the fields of the configuration that are a player's own; the run that is
+// joined says the rest.
+func playersOwn(path string) bool {
+	own := []string{"run_dir", "log_filename", "selfplay.producer_workers", "selfplay.producer_device", "selfplay.games_per_worker", "selfplay.precision", "mcts.cache_entries"}
+	return slices.Contains(own, path) || strings.HasPrefix(path, "log.") || strings.HasPrefix(path, "metrics.")
+}
+
+// joining prepares s for playing for the run of a link.
+func joining(c *cobra.Command, s *session, text string) (link fleet.Link, err error) {
+	if link, err = fleet.ParseLink(text); err != nil {
+		return link, usagef("--join: %w", err)
+	}
+	for _, name := range []string{"config", "recipe", "override-config"} {
+		if c.Flags().Changed(name) {
+			return link, usagef("--%s: the run that is joined says how games are played; leave it away", name)
+		}
+	}
+	for _, v := range s.flags.Values() {
+		if f := v.Flag(); c.Flags().Changed(f.Name) && !playersOwn(f.Path) {
+			return link, usagef("--%s: the run that is joined says how games are played; leave it away", f.Name)
+		}
+	}
+	if !c.Flags().Changed("run-dir") {
+		if err := c.Flags().Set("run-dir", filepath.Join("runs", fmt.Sprintf("joined-%x", link.Pin[:4]))); err != nil {
+			return link, err
+		}
+	}
+	return link, s.resolve(c)
+}
+
+// joined plays for the run of a link.
+func joined(ctx context.Context, s *session, link fleet.Link, opt play.SelfPlayOptions) (*play.PlaySummary, error) {
+	root := s.effective.Config.GetRunDir()
+	opt.Command, opt.Version, opt.Log, opt.Readers = s.command, version(), s.log, s.readers
+	return join.Play(ctx, join.PlayerOptions{Link: link, Root: root, CPU: kernel.ActiveTier().String(), Log: s.log, Play: opt,
+		Configure: func(file *config.File, job string, seed uint64, models string) (*config.Effective, error) {
+			f := file.Config
+			if f.Selfplay == nil {
+				f.Selfplay = &config.SelfPlay{}
+			}
+			f.RunDir, f.JobId, f.Seed, f.Selfplay.ModelsDir = &root, &job, &seed, &models
+			return config.Resolve(config.Input{File: file, Flags: s.flags})
+		}})
+}
+
+// bindListen adds the flag with which a run lets players of other machines join.
+func bindListen(c *cobra.Command, listen *string) {
+	c.Flags().StringVar(listen, "listen", "", "let players on other machines join at this address, such as :4222 (chessbrain fleet)")
+}
+
+// listening does work while players of other machines may join, if that is asked for.
+func listening[S any](ctx context.Context, o join.HostOptions, work func(context.Context) (S, error)) (S, error) {
+	if o.Listen == "" {
+		return work(ctx)
+	}
+	both, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	ended := make(chan error, 1)
+	go func() {
+		err := join.Host(both, o)
+		if err != nil {
+			stop(err)
+		}
+		ended <- err
+	}()
+	result, err := work(both)
+	stop(nil)
+	hosted := <-ended
+	if hosted != nil && errors.Is(err, run.ErrInterrupted) {
+		err = nil // it was not the user who stopped the work
+	}
+	return result, errors.Join(hosted, err)
+}

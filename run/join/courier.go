@@ -1,0 +1,291 @@
+package join
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chessbrain/chessbrain/fleet"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/run"
+)
+
+const (
+	chunkBytes  = 128 << 10        // a chunk is delivered when it is as large,
+	chunkAge    = 20 * time.Second // or as old
+	lookEvery   = time.Second      // for sealed chunks
+	firstResend = time.Minute      // a chunk without a verdict is delivered again
+	lastResend  = 16 * time.Minute
+	maxSpool    = 1 << 30          // bytes of games that wait here
+	lastDrain   = 30 * time.Second // for the last games of a player that stops
+)
+
+// courier delivers the sealed chunks of a playing process, and removes what the run has
+// counted. A chunk is kept until its verdict has come, over any number of starts: the
+// numbers of its games stay used up (replay.Remove). One goroutine runs it; Room is for
+// all.
+type courier struct {
+	post    fleet.Post
+	dir     run.Dir
+	process string
+	log     *slog.Logger
+	limit   int64 // bytes that wait, beyond which no game begins
+
+	begun   chan struct{} // closed when the process has read its games, and asks for room
+	once    sync.Once
+	parcels map[string]*parcel // by path
+	pause   time.Time          // nothing is delivered before
+	full    bool               // the mailbox was, and that was said
+
+	mu      sync.Mutex
+	bytes   int64 // that wait
+	waiting int   // chunks
+	games   int64 // counted by the run, since this start
+	rested  bool  // that no game begins was said
+}
+
+// parcel is a chunk on its way.
+type parcel struct {
+	path  string
+	sum   string
+	bytes int64
+	tries int
+	again time.Time // when it is delivered again
+}
+
+// Chunks and Room make it a play.Courier.
+func (c *courier) Chunks() (bytes int64, every time.Duration) { return chunkBytes, chunkAge }
+
+func (c *courier) Room(ctx context.Context) bool {
+	c.once.Do(func() { close(c.begun) })
+	for !c.room() {
+		if run.Sleep(ctx, lookEvery) != nil {
+			return false
+		}
+	}
+	return ctx.Err() == nil
+}
+
+func (c *courier) room() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	full := c.bytes > c.limit
+	if full && !c.rested {
+		c.log.Warn("self-play rests: too many games wait for the run", "waiting", fsx.FormatBytes(uint64(c.bytes)), "limit", fsx.FormatBytes(uint64(c.limit)))
+	}
+	c.rested = full
+	return !full
+}
+
+// newCourier returns a courier for the games of a process in dir.
+func newCourier(post fleet.Post, dir run.Dir, process string, log *slog.Logger) *courier {
+	return &courier{post: post, dir: dir, process: process, log: log, limit: maxSpool, begun: make(chan struct{}), parcels: map[string]*parcel{}}
+}
+
+// run delivers from when the process has read its own games until ctx ends.
+func (c *courier) run(ctx context.Context) error {
+	select {
+	case <-c.begun:
+	case <-ctx.Done():
+	}
+	for ctx.Err() == nil {
+		if err := c.step(ctx); err != nil {
+			return err
+		}
+		c.await(ctx)
+	}
+	return nil
+}
+
+// finish delivers what is left and waits for the verdicts, but not for ever. It returns
+// how many chunks stay.
+func (c *courier) finish(ctx context.Context) (left int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, lastDrain)
+	defer cancel()
+	for {
+		if err := c.step(ctx); err != nil || len(c.parcels) == 0 || ctx.Err() != nil {
+			return len(c.parcels), err
+		}
+		c.await(ctx)
+	}
+}
+
+// await waits for a verdict, or for the time to look again.
+func (c *courier) await(ctx context.Context) {
+	timer := time.NewTimer(lookEvery)
+	defer timer.Stop()
+	select {
+	case v := <-c.post.Verdicts():
+		if err := c.settle(v); err != nil {
+			c.log.Error("a delivered chunk stays", "error", err)
+		}
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// step takes verdicts, looks for sealed chunks, and delivers what is due.
+func (c *courier) step(ctx context.Context) error {
+	for more := true; more; {
+		select {
+		case v := <-c.post.Verdicts():
+			if err := c.settle(v); err != nil {
+				return err
+			}
+		default:
+			more = false
+		}
+	}
+	if err := c.look(); err != nil {
+		return err
+	}
+	for _, p := range c.parcels {
+		now := time.Now()
+		if ctx.Err() != nil || now.Before(c.pause) {
+			break
+		}
+		if now.Before(p.again) {
+			continue
+		}
+		if err := c.deliver(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// look finds the sealed chunks.
+func (c *courier) look() error {
+	paths, err := replay.ListChunks(fsx.OS, c.dir.Selfplay())
+	if err != nil {
+		return fmt.Errorf("look for games to deliver: %w", err)
+	}
+	there, bytes := map[string]bool{}, int64(0)
+	for _, path := range paths {
+		if filepath.Base(filepath.Dir(path)) != c.process || !strings.HasSuffix(path, replay.SealedSuffix) {
+			continue
+		}
+		p := c.parcels[path]
+		if p == nil {
+			info, err := os.Stat(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("look for games to deliver: %w", err)
+			}
+			p = &parcel{path: path, bytes: info.Size()}
+			c.parcels[path] = p
+		}
+		there[path] = true
+		bytes += p.bytes
+	}
+	for path := range c.parcels {
+		if !there[path] {
+			delete(c.parcels, path)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bytes, c.waiting = bytes, len(c.parcels)
+	return nil
+}
+
+// deliver puts a chunk into the mailbox.
+func (c *courier) deliver(ctx context.Context, p *parcel) error {
+	data, err := os.ReadFile(p.path)
+	if err != nil {
+		return fmt.Errorf("deliver games: %w", err)
+	}
+	p.sum = fleet.SumOf(data)
+	err = c.post.Deliver(ctx, data, p.tries)
+	switch {
+	case err == nil:
+		c.full = false
+		p.again = time.Now().Add(min(firstResend<<p.tries, lastResend))
+		p.tries++
+		return nil
+	case ctx.Err() != nil:
+		return nil
+	case errors.Is(err, fleet.ErrFull):
+		if !c.full {
+			c.log.Warn("games wait here", "reason", err)
+		}
+		c.full = true
+	case errors.Is(err, fleet.ErrTooLarge):
+		return c.set(p, err.Error())
+	default:
+		c.log.Warn("games wait here: they cannot be delivered at the moment", "error", err)
+	}
+	c.pause = time.Now().Add(fleet.BeatEvery)
+	return nil
+}
+
+// settle takes a verdict.
+func (c *courier) settle(v fleet.Verdict) error {
+	for _, p := range c.parcels {
+		if p.sum != v.Sum {
+			continue
+		}
+		if v.Rejected != "" {
+			return c.set(p, v.Rejected)
+		}
+		c.mu.Lock()
+		c.games += int64(v.Games)
+		c.mu.Unlock()
+		return c.remove(p)
+	}
+	return nil // of a chunk that is settled already
+}
+
+// set sets a chunk aside that the run will not have.
+func (c *courier) set(p *parcel, reason string) error {
+	aside := filepath.Join(c.dir.Root, "rejected", c.process+"-"+p.sum[:12]+replay.SealedSuffix)
+	c.log.Error("the run does not take a chunk of games; it is set aside", "chunk", aside, "reason", reason)
+	if err := fsx.MkdirAll(fsx.OS, filepath.Dir(aside)); err != nil {
+		return err
+	}
+	data, err := os.ReadFile(p.path)
+	if err == nil {
+		err = fsx.WriteFile(fsx.OS, aside, data)
+	}
+	if err != nil {
+		return fmt.Errorf("set a chunk aside: %w", err)
+	}
+	return c.remove(p)
+}
+
+// remove removes a chunk that is settled.
+func (c *courier) remove(p *parcel) error {
+	rel, err := filepath.Rel(c.dir.Selfplay(), p.path)
+	if err != nil {
+		return err
+	}
+	games, _, err := replay.ReadChunk(fsx.OS, p.path)
+	if err != nil {
+		return err
+	}
+	entry, err := replay.DescribeRemoved(fsx.OS, c.dir.Selfplay(), filepath.ToSlash(rel), games)
+	if err == nil {
+		err = replay.Remove(fsx.OS, c.dir.Selfplay(), []replay.RemovedFile{entry})
+	}
+	if err == nil {
+		delete(c.parcels, p.path)
+	}
+	return err
+}
+
+// counts are for a Beat.
+func (c *courier) counts() (games int64, waiting int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.games, c.waiting
+}

@@ -1,0 +1,338 @@
+package join
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/chessbrain/chessbrain/fleet"
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/play"
+	"github.com/chessbrain/chessbrain/run/setup"
+)
+
+// HostOptions open a run to players.
+type HostOptions struct {
+	Effective *config.Effective
+	Listen    string // address, such as :4222
+	Command   string
+	Version   string // of the program
+	Log       *slog.Logger
+	Locked    bool // the caller holds the run
+}
+
+const (
+	hostRole   run.Role = "fleet"
+	netPoll             = 5 * time.Second // for newer nets
+	memberPoll          = 2 * time.Second // for changes of who may join
+	rosterTime          = 10 * time.Second
+)
+
+// host is a run that is open to players. It answers them, so its methods may be called
+// concurrently.
+type host struct {
+	opt    HostOptions
+	log    *slog.Logger
+	dir    run.Dir
+	fleet  Dir
+	job    string
+	seed   uint64
+	config string // that players play by
+
+	server *fleet.Server
+	inbox  fleet.Inbox
+	finder *play.NetFinder
+	ledger *ledger
+
+	mu      sync.Mutex
+	roster  Roster
+	members fleet.Members
+	state   fleet.State
+	changed bool // what the roster says of its players, since it was written
+}
+
+// Host opens a run to players until ctx ends. It shares the run with whoever plays and
+// trains there.
+func Host(ctx context.Context, opt HostOptions) error {
+	h := &host{opt: opt, log: opt.Log}
+	playing, err := setup.SelfPlayOf(opt.Effective)
+	if err != nil {
+		return err
+	}
+	h.dir, h.job, h.seed, h.fleet = playing.Dir, playing.Job, playing.Seed, DirOf(playing.Dir.Root)
+	if h.config, err = playersConfig(opt.Effective.Config); err != nil {
+		return err
+	}
+	h.finder = play.NewNetFinder(opt.Effective, &playing)
+	if setup.OwnModels(h.dir, playing.Models) {
+		if err := fsx.MkdirAll(fsx.OS, playing.Models); err != nil {
+			return err
+		}
+	}
+	p, err := run.Open(ctx, h.dir, hostRole, run.Options{Run: run.RunShared, Locked: opt.Locked, Command: opt.Command, Log: opt.Log})
+	if err != nil {
+		return err
+	}
+	return p.Close(h.run(p.Context()))
+}
+
+// playersConfig is the part of a configuration that says how games are played, without
+// what is each machine's own.
+func playersConfig(c *config.Config) (string, error) {
+	p := proto.Clone(c).(*config.Config)
+	p.RunDir, p.LogFilename, p.Log, p.Metrics, p.Training, p.Loop, p.Export, p.DataLoader = nil, nil, nil, nil, nil, nil, nil, nil
+	if s := p.GetSelfplay(); s != nil {
+		s.ModelsDir, s.OutputDir, s.ProducerWorkers, s.ProducerDevice, s.Precision, s.Pools, s.Episodes = nil, nil, nil, nil, nil, nil, nil
+	}
+	p.Model = nil // a net is given
+	return string(config.Marshal(p)), nil
+}
+
+func (h *host) run(ctx context.Context) (err error) {
+	if err = h.fleet.make(); err == nil {
+		h.roster, err = h.fleet.Roster()
+	}
+	if err == nil {
+		err = h.invite()
+	}
+	if err == nil {
+		h.ledger, err = readLedger(ctx, h.dir, h.roster.Players)
+	}
+	if err == nil {
+		err = h.listen()
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		err = errors.Join(err, h.inbox.Close())
+		h.server.Close()
+	}()
+	if err := h.publish(ctx); err != nil {
+		return err
+	}
+	h.greet()
+	group, ctx := errgroup.WithContext(ctx)
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() error { return h.ingest(ctx) })
+	}
+	group.Go(func() error { return every(ctx, netPoll, func() error { return h.publish(ctx) }) })
+	group.Go(func() error { return every(ctx, memberPoll, h.reread) })
+	group.Go(func() error { return every(ctx, rosterTime, h.writeRoster) })
+	if err = group.Wait(); errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	h.changed = true
+	return errors.Join(err, h.writeRoster())
+}
+
+// every calls do again and again until ctx ends.
+func every(ctx context.Context, d time.Duration, do func() error) error {
+	for {
+		if err := run.Sleep(ctx, d); err != nil {
+			return err
+		}
+		if err := do(); err != nil {
+			return err
+		}
+	}
+}
+
+// firstMember is invited with a run's first start.
+const firstMember = "players"
+
+// invite makes the first member where there is none.
+func (h *host) invite() (err error) {
+	err = h.fleet.Change(func(m *fleet.Members) error {
+		if len(m.List) > 0 {
+			return nil
+		}
+		_, err := m.Invite(firstMember, time.Now())
+		return err
+	})
+	if err == nil {
+		h.members, err = h.fleet.Members()
+	}
+	return err
+}
+
+func (h *host) listen() error {
+	key, err := fleet.ReadKey(h.fleet.key())
+	if err != nil {
+		return err
+	}
+	if h.server, err = fleet.Serve(fleet.ServerOptions{Address: h.opt.Listen, Dir: h.fleet.server(), Key: key, Members: h.members, Log: h.log}); err != nil {
+		return err
+	}
+	if h.inbox, err = h.server.Inbox(h); err != nil {
+		h.server.Close()
+		return err
+	}
+	address, _, err := net.SplitHostPort(h.opt.Listen)
+	if ip := net.ParseIP(address); err != nil || address == "" || ip != nil && ip.IsUnspecified() {
+		address = ownAddress()
+	}
+	h.roster.Address = net.JoinHostPort(address, strconv.Itoa(h.server.Port()))
+	h.changed = true
+	return h.writeRoster()
+}
+
+// ownAddress is where others may reach this machine.
+func ownAddress() string {
+	addresses, _ := net.InterfaceAddrs()
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
+			return n.IP.String()
+		}
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return "localhost"
+	}
+	return name
+}
+
+// greet says how to join.
+func (h *host) greet() {
+	for _, m := range h.members.List {
+		if !m.Revoked.IsZero() {
+			continue
+		}
+		link, err := h.fleet.Link(m.Seed, h.roster.Address)
+		if err != nil {
+			h.log.Error("no link for players", "error", err)
+			return
+		}
+		h.log.Info("players on other machines join with: chessbrain selfplay --join " + link.String())
+		return
+	}
+}
+
+// publish makes a newer net known, if there is one.
+func (h *host) publish(ctx context.Context) error {
+	found, err := h.finder.Find()
+	if err != nil {
+		h.log.Error("the newest net cannot be read; players go on with the one before", "error", err)
+		return nil
+	}
+	if found == nil {
+		return nil
+	}
+	var file bytes.Buffer
+	if err := nn.WriteSafetensors(&file, found.Net, nil); err != nil {
+		return err
+	}
+	ref := fleet.NewNetRef(found.Name, file.Bytes())
+	if err := h.inbox.Publish(ctx, ref, file.Bytes()); err != nil {
+		h.finder.Forget() // it is published the next time
+		h.log.Error("the newest net is not published yet", "error", err)
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.roster.Nets = append(slices.DeleteFunc(h.roster.Nets, func(n fleet.NetRef) bool { return n.Name == ref.Name }), ref)
+	h.roster.Nets = h.roster.Nets[max(0, len(h.roster.Nets)-maxKnownNets):]
+	if err := run.WriteJSON(h.fleet.roster(), h.roster); err != nil { // before a game of it can come
+		return err
+	}
+	h.state.Net = ref
+	h.log.Info("net for players", "net", ref.Name, "bytes", ref.Bytes)
+	return nil
+}
+
+// reread takes over who may join.
+func (h *host) reread() error {
+	m, err := h.fleet.Members()
+	if err != nil {
+		h.log.Error("who may join stays as it was", "error", err)
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if slices.Equal(m.List, h.members.List) && m.Drain == h.members.Drain {
+		return nil
+	}
+	if err := h.server.SetMembers(m); err != nil {
+		h.log.Error("who may join stays as it was", "error", err)
+		return nil
+	}
+	h.members, h.state.Drain = m, m.Drain
+	h.log.Info("who may join has changed", "members", len(m.List), "drain", m.Drain)
+	return nil
+}
+
+// writeRoster writes what beats have changed.
+func (h *host) writeRoster() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.changed {
+		return nil
+	}
+	h.changed = false
+	return run.WriteJSON(h.fleet.roster(), h.roster)
+}
+
+// Join answers a player that wants to play. A new one gets a number, which is on disk
+// before the player knows it.
+func (h *host) Join(p fleet.Player, hello fleet.Hello) fleet.Welcome {
+	if refused := fleet.CheckProtocol(hello, h.opt.Version); refused != "" {
+		return fleet.Welcome{Refused: refused}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := h.roster.find(p)
+	if e == nil {
+		e = &PlayerEntry{Member: p.Member, Instance: p.Instance, Process: firstProcess, Joined: time.Now().UTC()}
+		for _, other := range h.roster.Players {
+			e.Process = max(e.Process, other.Process+1)
+		}
+		h.roster.Players = append(h.roster.Players, e)
+	}
+	e.Host, e.Version, e.CPU, e.Seen = hello.Host, hello.Version, hello.CPU, time.Now().UTC()
+	if err := run.WriteJSON(h.fleet.roster(), h.roster); err != nil {
+		h.log.Error("a player cannot join", "host", hello.Host, "error", err)
+		return fleet.Welcome{Refused: "the run cannot write its list of players: " + err.Error()}
+	}
+	h.log.Info("a player joined", "host", hello.Host, "member", h.members.Name(p.Member), "process", e.Process, "version", hello.Version, "cpu", hello.CPU)
+	return fleet.Welcome{Job: h.job, Process: e.Process, Seed: h.seed, Config: h.config, State: h.state}
+}
+
+// Beat notes that a player is there.
+func (h *host) Beat(p fleet.Player, b fleet.Beat) fleet.State {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := h.roster.find(p)
+	if e == nil {
+		return fleet.State{Refused: "this run does not know the player: it has begun anew. Join it with another --run-dir"}
+	}
+	e.Beat, e.Seen, h.changed = b, time.Now().UTC(), true
+	return h.state
+}
+
+// ingest takes deliveries until ctx ends.
+func (h *host) ingest(ctx context.Context) error {
+	for {
+		d, err := h.inbox.Next(ctx)
+		if err != nil {
+			return cmp.Or(ctx.Err(), err)
+		}
+		if err := h.take(ctx, d); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package join
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"github.com/chessbrain/chessbrain/fleet"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/run"
+)
+
+// ledger knows the games of all players that are in the run, by their numbers. Its truth
+// are the run's files, which are read when it is opened.
+type ledger struct {
+	mu        sync.Mutex
+	processes map[uint64]*account
+}
+
+// account is one player's: whoever adds its games holds mu.
+type account struct {
+	mu    sync.Mutex
+	games run.Ordinals
+}
+
+// processName is p1001, p1002, ...
+func processName(n uint64) string { return "p" + strconv.FormatUint(n, 10) }
+
+// readLedger reads the games of players that are in the run, or were removed from it.
+// Chunks that a kill left torn are sealed first.
+func readLedger(ctx context.Context, dir run.Dir, players []*PlayerEntry) (*ledger, error) {
+	l := &ledger{processes: map[uint64]*account{}}
+	byName := map[string]*account{}
+	for _, p := range players {
+		byName[processName(p.Process)] = l.account(p.Process)
+	}
+	nets, err := fsx.Dirs(fsx.OS, dir.Selfplay())
+	if err != nil {
+		return nil, fmt.Errorf("read games of players: %w", err)
+	}
+	for _, net := range nets {
+		for name, a := range byName {
+			own := dir.GamesOf(net, name)
+			if _, err := replay.SealTorn(ctx, fsx.OS, own); err != nil {
+				return nil, fmt.Errorf("read games of players: %w", err)
+			}
+			_, err := replay.WalkGames(ctx, fsx.OS, own, func(_ string, g *record.Game) error {
+				a.games.Add(g.Ordinal)
+				return nil
+			})
+			if err != nil {
+				return nil, fmt.Errorf("read games of players: %w", err)
+			}
+		}
+	}
+	removed, err := replay.ReadRemoved(fsx.OS, dir.Selfplay())
+	if err != nil {
+		return nil, fmt.Errorf("read games of players: %w", err)
+	}
+	for i := range removed {
+		a := byName[removed[i].Process()]
+		if a == nil {
+			continue
+		}
+		for _, r := range removed[i].Ordinals {
+			for n := r[0]; n < r[1]; n++ {
+				a.games.Add(n)
+			}
+		}
+	}
+	return l, nil
+}
+
+// account returns that of a process.
+func (l *ledger) account(process uint64) *account {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.processes[process]
+	if a == nil {
+		a = &account{}
+		l.processes[process] = a
+	}
+	return a
+}
+
+// take puts the games of a delivery that the run has not into its directory, and says what
+// became of them. The error is of the run's own disk.
+func (h *host) take(ctx context.Context, d *fleet.Delivery) error {
+	h.mu.Lock()
+	e := h.roster.find(d.Player)
+	h.mu.Unlock()
+	if e == nil {
+		return d.Reject("this run does not know the player: it has begun anew. Join it with another --run-dir")
+	}
+	games, net, reason := h.check(e, d.Data)
+	if reason != "" {
+		h.mu.Lock()
+		e.Rejected++
+		e.Reason, h.changed = reason, true
+		h.mu.Unlock()
+		h.log.Warn("games of a player are not taken", "process", e.Process, "host", e.Host, "reason", reason)
+		return d.Reject(reason)
+	}
+	n, err := h.add(e, net, games, d.Data)
+	if err != nil {
+		if errors.Is(err, fsx.ErrSync) {
+			return err
+		}
+		h.log.Error("games of a player wait: the run cannot write them", "process", e.Process, "error", err)
+		return run.Sleep(ctx, rosterTime) // nothing is settled: they come again
+	}
+	h.mu.Lock()
+	e.Games += int64(n)
+	h.changed = true
+	h.mu.Unlock()
+	return d.Commit(n)
+}
+
+// check reads a chunk of a player and says what is wrong with it.
+func (h *host) check(e *PlayerEntry, data []byte) (games []*record.Game, net, reason string) {
+	games, info, err := replay.DecodeChunk("chunk", data)
+	switch {
+	case err != nil:
+		return nil, "", err.Error()
+	case info.Torn:
+		return nil, "", info.Unsealed().Error()
+	case len(info.Damage) > 0:
+		return nil, "", info.Damage[0].Error()
+	case info.RunID != h.job:
+		return nil, "", fmt.Sprintf("the chunk is of run %q, this one is %q", info.RunID, h.job)
+	}
+	h.mu.Lock()
+	known := h.roster.knows(info.NetID)
+	h.mu.Unlock()
+	if !known || !filepath.IsLocal(info.NetID) || filepath.Base(info.NetID) != info.NetID {
+		return nil, "", fmt.Sprintf("net %q is none that this run gave to players", info.NetID)
+	}
+	for i, g := range games {
+		switch {
+		case g.Seed != h.seed || g.ID != record.GameID(h.seed, e.Process, g.Ordinal):
+			return nil, "", fmt.Sprintf("game %d of %d is none of process %d of this run", i+1, len(games), e.Process)
+		case !h.knows(g.NetID):
+			return nil, "", fmt.Sprintf("game %d of %d begins with net %q, which this run did not give to players", i+1, len(games), g.NetID)
+		}
+	}
+	return games, info.NetID, ""
+}
+
+func (h *host) knows(net string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.roster.knows(net)
+}
+
+// add puts what is new of a chunk onto stable storage, and counts it.
+func (h *host) add(e *PlayerEntry, net string, games []*record.Game, data []byte) (n int, err error) {
+	a := h.ledger.account(e.Process)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var fresh []*record.Game
+	seen := map[uint64]bool{}
+	for _, g := range games {
+		if !a.games.Has(g.Ordinal) && !seen[g.Ordinal] {
+			fresh, seen[g.Ordinal] = append(fresh, g), true
+		}
+	}
+	dir := h.dir.GamesOf(net, processName(e.Process))
+	switch {
+	case len(fresh) == 0:
+	case len(fresh) == len(games):
+		_, err = replay.AddSealed(fsx.OS, dir, data)
+	default:
+		w := replay.NewWriter(fsx.OS, dir, replay.WriterOptions{NetID: net, RunID: h.job})
+		for _, g := range fresh {
+			err = errors.Join(err, w.Append(g))
+		}
+		err = errors.Join(err, w.Close())
+	}
+	if err != nil {
+		return 0, err
+	}
+	for _, g := range fresh {
+		a.games.Add(g.Ordinal)
+	}
+	return len(fresh), nil
+}

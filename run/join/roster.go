@@ -1,0 +1,133 @@
+package join
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/chessbrain/chessbrain/fleet"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/run"
+)
+
+// Dir is the directory of a run's fleet. It holds keys, so it is its owner's alone.
+type Dir string
+
+// DirOf is the fleet's directory in a run.
+func DirOf(root string) Dir { return Dir(filepath.Join(root, "fleet")) }
+
+func (d Dir) key() string     { return filepath.Join(string(d), "tls.pem") }
+func (d Dir) members() string { return filepath.Join(string(d), "members.json") }
+func (d Dir) roster() string  { return filepath.Join(string(d), "players.json") }
+func (d Dir) server() string  { return filepath.Join(string(d), "server") }
+
+// make makes the directory.
+func (d Dir) make() error {
+	if err := fsx.MkdirAll(fsx.OS, string(d)); err != nil {
+		return err
+	}
+	return os.Chmod(string(d), 0o700)
+}
+
+// Members reads who may join.
+func (d Dir) Members() (m fleet.Members, err error) {
+	if _, err = run.ReadJSON(d.members(), &m); err != nil {
+		err = fmt.Errorf("read members of the fleet: %w; put %s back from a copy", err, d.members())
+	}
+	return m, err
+}
+
+// Change changes who may join. A Host that is at work sees it within seconds.
+func (d Dir) Change(change func(m *fleet.Members) error) error {
+	if err := d.make(); err != nil {
+		return err
+	}
+	lock, err := fsx.Acquire(filepath.Join(string(d), "members"), fsx.LockOptions{Command: "chessbrain fleet"})
+	if err != nil {
+		return err
+	}
+	m, err := d.Members()
+	if err == nil {
+		err = change(&m)
+	}
+	if err == nil {
+		err = run.WriteJSON(d.members(), m)
+	}
+	return errors.Join(err, lock.Release())
+}
+
+// Link returns the link of a member to a host at address, and makes the server's key
+// where there is none yet.
+func (d Dir) Link(seed, address string) (fleet.Link, error) {
+	key, err := fleet.ReadKey(d.key())
+	if err != nil {
+		return fleet.Link{}, err
+	}
+	pin, err := fleet.Pin(key)
+	return fleet.Link{Address: address, Seed: seed, Pin: pin}, err
+}
+
+// Roster is who has joined a run, and how far that came.
+type Roster struct {
+	Address string         `json:"address"` // where players join, as links say it
+	Nets    []fleet.NetRef `json:"nets"`    // that were published, the newest last
+	Players []*PlayerEntry `json:"players"`
+}
+
+// PlayerEntry is a player.
+type PlayerEntry struct {
+	Member   string    `json:"member"` // public key
+	Instance string    `json:"instance"`
+	Process  uint64    `json:"process"` // its number in the run
+	Host     string    `json:"host"`
+	Version  string    `json:"version"`
+	CPU      string    `json:"cpu"`
+	Joined   time.Time `json:"joined"`
+	Seen     time.Time `json:"seen"`
+
+	Beat     fleet.Beat `json:"beat"`
+	Games    int64      `json:"games"`    // of it that the run has counted since Joined
+	Rejected int64      `json:"rejected"` // chunks
+	Reason   string     `json:"reason,omitempty"`
+}
+
+// firstProcess is the number of the first player that joins: those of this machine have
+// the numbers below.
+const firstProcess = 1001
+
+// maxKnownNets is how many names of nets a roster keeps.
+const maxKnownNets = 1000
+
+// find returns the entry of a player, nil where it has not joined.
+func (r *Roster) find(p fleet.Player) *PlayerEntry {
+	i := slices.IndexFunc(r.Players, func(e *PlayerEntry) bool { return e.Member == p.Member && e.Instance == p.Instance })
+	if i < 0 {
+		return nil
+	}
+	return r.Players[i]
+}
+
+// knows says whether a net was published.
+func (r *Roster) knows(net string) bool {
+	return slices.ContainsFunc(r.Nets, func(n fleet.NetRef) bool { return n.Name == net })
+}
+
+// Roster reads who has joined.
+func (d Dir) Roster() (r Roster, err error) {
+	if _, err = run.ReadJSON(d.roster(), &r); err != nil {
+		err = fmt.Errorf("read players of the fleet: %w; put %s back from a copy", err, d.roster())
+	}
+	return r, err
+}
+
+// newInstance makes the name of a player.
+func newInstance() string {
+	var b [16]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
