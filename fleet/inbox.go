@@ -61,6 +61,10 @@ func (x *natsInbox) open(h Handler, mailbox int64) error {
 	if err != nil {
 		return fmt.Errorf("mailbox: %w", err)
 	}
+	// What an earlier process had in its hands is handed out at once, not after ackWait.
+	if err := stream.DeleteConsumer(ctx, "run"); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return fmt.Errorf("mailbox: %w", err)
+	}
 	consumer, err := stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
 		Durable: "run", AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxAckPending: inFlight,
 	})

@@ -83,6 +83,9 @@ func (p *natsPost) ask(ctx context.Context, q question, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, apiTime)
 	defer cancel()
 	m, err := p.nc.RequestWithContext(ctx, p.wire.ask(p.player), data)
+	if errors.Is(err, nats.ErrReconnectBufExceeded) {
+		return fmt.Errorf("%w: there is no connection to it", ErrNoAnswer)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNoAnswer, err)
 	}
@@ -127,8 +130,11 @@ func (p *natsPost) Deliver(ctx context.Context, data []byte, attempt int) error 
 	defer cancel()
 	id := SumOf(data) + "-" + strconv.Itoa(attempt) // a server drops what has the id of an earlier message
 	_, err := p.js.PublishMsg(ctx, &nats.Msg{Subject: p.wire.games(p.player), Data: data}, jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0))
-	if full(err) {
+	switch {
+	case full(err):
 		return ErrFull
+	case errors.Is(err, nats.ErrReconnectBufExceeded):
+		return errors.New("there is no connection to the run")
 	}
 	if err != nil {
 		return fmt.Errorf("deliver games: %w", err)

@@ -205,7 +205,7 @@ ends at once.`,
 			if games < 0 {
 				return usagef("--max-games-total %d: want 0 (until stopped) or more", games)
 			}
-			if link != "" {
+			if c.Flags().Changed("join") {
 				if process != 0 {
 					return usagef("--process: the run that is joined gives this player its number; leave it away")
 				}

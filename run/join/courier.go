@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/selfplay"
 )
 
 const (
@@ -29,9 +31,9 @@ const (
 )
 
 // courier delivers the sealed chunks of a playing process, and removes what the run has
-// counted. A chunk is kept until its verdict has come, over any number of starts: the
-// numbers of its games stay used up (replay.Remove). One goroutine runs it; Room is for
-// all.
+// counted. A chunk is kept until its verdict has come, over any number of starts; the
+// numbers of its games are on disk before it is removed, and stay used up. One goroutine
+// runs it; Room is for all.
 type courier struct {
 	post    fleet.Post
 	dir     run.Dir
@@ -41,9 +43,11 @@ type courier struct {
 
 	begun   chan struct{} // closed when the process has read its games, and asks for room
 	once    sync.Once
+	settled run.Ordinals       // numbers of the games that the run has, without branches
 	parcels map[string]*parcel // by path
 	pause   time.Time          // nothing is delivered before
-	full    bool               // the mailbox was, and that was said
+	stuck   bool               // nothing is delivered at the moment, and that was said
+	verdict []fleet.Verdict    // that have come
 
 	mu      sync.Mutex
 	bytes   int64 // that wait
@@ -61,7 +65,9 @@ type parcel struct {
 	again time.Time // when it is delivered again
 }
 
-// Chunks and Room make it a play.Courier.
+// Delivered, Chunks and Room make it a play.Courier.
+func (c *courier) Delivered() run.Ordinals { return c.settled.Clone() }
+
 func (c *courier) Chunks() (bytes int64, every time.Duration) { return chunkBytes, chunkAge }
 
 func (c *courier) Room(ctx context.Context) bool {
@@ -86,9 +92,16 @@ func (c *courier) room() bool {
 }
 
 // newCourier returns a courier for the games of a process in dir.
-func newCourier(post fleet.Post, dir run.Dir, process string, log *slog.Logger) *courier {
-	return &courier{post: post, dir: dir, process: process, log: log, limit: maxSpool, begun: make(chan struct{}), parcels: map[string]*parcel{}}
+func newCourier(post fleet.Post, dir run.Dir, process string, log *slog.Logger) (*courier, error) {
+	c := &courier{post: post, dir: dir, process: process, log: log, limit: maxSpool, begun: make(chan struct{}), parcels: map[string]*parcel{}}
+	if _, err := run.ReadJSON(c.file(), &c.settled); err != nil {
+		return nil, fmt.Errorf("read %s: %w; join with another --run-dir", c.file(), err)
+	}
+	return c, nil
 }
+
+// file holds the numbers of the games that the run has.
+func (c *courier) file() string { return filepath.Join(c.dir.Root, "delivered.json") }
 
 // run delivers from when the process has read its own games until ctx ends.
 func (c *courier) run(ctx context.Context) error {
@@ -111,7 +124,7 @@ func (c *courier) finish(ctx context.Context) (left int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lastDrain)
 	defer cancel()
 	for {
-		if err := c.step(ctx); err != nil || len(c.parcels) == 0 || ctx.Err() != nil {
+		if err := c.step(ctx); err != nil || len(c.parcels) == 0 || ctx.Err() != nil || c.stuck {
 			return len(c.parcels), err
 		}
 		c.await(ctx)
@@ -124,9 +137,7 @@ func (c *courier) await(ctx context.Context) {
 	defer timer.Stop()
 	select {
 	case v := <-c.post.Verdicts():
-		if err := c.settle(v); err != nil {
-			c.log.Error("a delivered chunk stays", "error", err)
-		}
+		c.verdict = append(c.verdict, v)
 	case <-timer.C:
 	case <-ctx.Done():
 	}
@@ -137,12 +148,13 @@ func (c *courier) step(ctx context.Context) error {
 	for more := true; more; {
 		select {
 		case v := <-c.post.Verdicts():
-			if err := c.settle(v); err != nil {
-				return err
-			}
+			c.verdict = append(c.verdict, v)
 		default:
 			more = false
 		}
+	}
+	if err := c.settle(); err != nil {
+		return err
 	}
 	if err := c.look(); err != nil {
 		return err
@@ -209,78 +221,83 @@ func (c *courier) deliver(ctx context.Context, p *parcel) error {
 	err = c.post.Deliver(ctx, data, p.tries)
 	switch {
 	case err == nil:
-		c.full = false
+		c.stuck = false
 		p.again = time.Now().Add(min(firstResend<<p.tries, lastResend))
 		p.tries++
 		return nil
 	case ctx.Err() != nil:
 		return nil
-	case errors.Is(err, fleet.ErrFull):
-		if !c.full {
-			c.log.Warn("games wait here", "reason", err)
-		}
-		c.full = true
 	case errors.Is(err, fleet.ErrTooLarge):
-		return c.set(p, err.Error())
-	default:
-		c.log.Warn("games wait here: they cannot be delivered at the moment", "error", err)
+		c.verdict = append(c.verdict, fleet.Verdict{Sum: p.sum, Rejected: err.Error()})
+		return nil
 	}
-	c.pause = time.Now().Add(fleet.BeatEvery)
+	if !c.stuck {
+		c.log.Warn("games wait here", "reason", err)
+	}
+	c.stuck, c.pause = true, time.Now().Add(fleet.BeatEvery)
 	return nil
 }
 
-// settle takes a verdict.
-func (c *courier) settle(v fleet.Verdict) error {
-	for _, p := range c.parcels {
-		if p.sum != v.Sum {
-			continue
+// settle does what the verdicts say: it notes the numbers of the games of the settled
+// chunks, and removes these.
+func (c *courier) settle() error {
+	var done []*parcel
+	for _, v := range c.verdict {
+		for _, p := range c.parcels {
+			if p.sum != v.Sum || slices.Contains(done, p) {
+				continue
+			}
+			if v.Rejected != "" {
+				if err := c.setAside(p, v.Rejected); err != nil {
+					return err
+				}
+			}
+			games, _, err := replay.ReadChunk(fsx.OS, p.path)
+			if err != nil {
+				return fmt.Errorf("settle delivered games: %w", err)
+			}
+			for _, g := range games {
+				if _, _, _, branch := selfplay.BranchOrdinal(g.Ordinal); !branch {
+					c.settled.Add(g.Ordinal)
+				}
+			}
+			c.mu.Lock()
+			c.games += int64(v.Games)
+			c.mu.Unlock()
+			done = append(done, p)
 		}
-		if v.Rejected != "" {
-			return c.set(p, v.Rejected)
-		}
-		c.mu.Lock()
-		c.games += int64(v.Games)
-		c.mu.Unlock()
-		return c.remove(p)
 	}
-	return nil // of a chunk that is settled already
-}
-
-// set sets a chunk aside that the run will not have.
-func (c *courier) set(p *parcel, reason string) error {
-	aside := filepath.Join(c.dir.Root, "rejected", c.process+"-"+p.sum[:12]+replay.SealedSuffix)
-	c.log.Error("the run does not take a chunk of games; it is set aside", "chunk", aside, "reason", reason)
-	if err := fsx.MkdirAll(fsx.OS, filepath.Dir(aside)); err != nil {
+	c.verdict = nil
+	if len(done) == 0 {
+		return nil
+	}
+	if err := run.WriteJSON(c.file(), c.settled); err != nil {
 		return err
 	}
+	for _, p := range done {
+		if err := fsx.OS.Remove(p.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove delivered games: %w", err)
+		}
+		delete(c.parcels, p.path)
+	}
+	return nil
+}
+
+// setAside keeps a copy of a chunk that the run will not have.
+func (c *courier) setAside(p *parcel, reason string) error {
+	aside := filepath.Join(c.dir.Root, "rejected", c.process+"-"+p.sum[:12]+replay.SealedSuffix)
+	c.log.Error("the run does not take a chunk of games; it is set aside", "chunk", aside, "reason", reason)
 	data, err := os.ReadFile(p.path)
+	if err == nil {
+		err = fsx.MkdirAll(fsx.OS, filepath.Dir(aside))
+	}
 	if err == nil {
 		err = fsx.WriteFile(fsx.OS, aside, data)
 	}
 	if err != nil {
 		return fmt.Errorf("set a chunk aside: %w", err)
 	}
-	return c.remove(p)
-}
-
-// remove removes a chunk that is settled.
-func (c *courier) remove(p *parcel) error {
-	rel, err := filepath.Rel(c.dir.Selfplay(), p.path)
-	if err != nil {
-		return err
-	}
-	games, _, err := replay.ReadChunk(fsx.OS, p.path)
-	if err != nil {
-		return err
-	}
-	entry, err := replay.DescribeRemoved(fsx.OS, c.dir.Selfplay(), filepath.ToSlash(rel), games)
-	if err == nil {
-		err = replay.Remove(fsx.OS, c.dir.Selfplay(), []replay.RemovedFile{entry})
-	}
-	if err == nil {
-		delete(c.parcels, p.path)
-	}
-	return err
+	return nil
 }
 
 // counts are for a Beat.

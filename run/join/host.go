@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/chessbrain/chessbrain/fleet"
 	"github.com/chessbrain/chessbrain/internal/config"
@@ -94,7 +93,7 @@ func Host(ctx context.Context, opt HostOptions) error {
 // playersConfig is the part of a configuration that says how games are played, without
 // what is each machine's own.
 func playersConfig(c *config.Config) (string, error) {
-	p := proto.Clone(c).(*config.Config)
+	p := config.Clone(c)
 	p.RunDir, p.LogFilename, p.Log, p.Metrics, p.Training, p.Loop, p.Export, p.DataLoader = nil, nil, nil, nil, nil, nil, nil, nil
 	if s := p.GetSelfplay(); s != nil {
 		s.ModelsDir, s.OutputDir, s.ProducerWorkers, s.ProducerDevice, s.Precision, s.Pools, s.Episodes = nil, nil, nil, nil, nil, nil, nil

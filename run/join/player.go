@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -81,8 +82,14 @@ func (p *player) belong() (mine joined, err error) {
 	case there:
 		return mine, nil
 	}
-	if found, _, err := run.ReadRunInfo(p.opt.Root); err == nil && found.Job != "" {
-		return mine, fmt.Errorf("%s is a run of this machine (%s): name another directory for the player with --run-dir", p.opt.Root, found.Job)
+	entries, err := os.ReadDir(p.opt.Root)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return mine, err
+	}
+	for _, e := range entries {
+		if e.Name() != filepath.Base(run.Dir{}.Logs()) { // this start's own
+			return mine, fmt.Errorf("%s is no player's directory, and not empty: name another one with --run-dir", p.opt.Root)
+		}
 	}
 	mine = joined{Instance: newInstance(), Server: server}
 	return mine, run.WriteJSON(path, mine)
@@ -104,7 +111,9 @@ func (p *player) play(ctx context.Context, mine joined) (*play.PlaySummary, erro
 		return nil, err
 	}
 	o.Process = p.welcome.Process
-	p.courier = newCourier(p.post, run.Dir{Root: p.opt.Root}, processName(o.Process), p.log)
+	if p.courier, err = newCourier(p.post, run.Dir{Root: p.opt.Root}, processName(o.Process), p.log); err != nil {
+		return nil, err
+	}
 	o.Courier = p.courier
 
 	playing, stop := context.WithCancelCause(ctx)

@@ -46,6 +46,7 @@ type SelfPlayOptions struct {
 
 // Courier takes finished games of a playing process to another machine.
 type Courier interface {
+	Delivered() run.Ordinals                    // numbers of games, without branches, that were taken away before
 	Chunks() (bytes int64, every time.Duration) // a chunk is sealed when it is as large, or as old
 	Room(ctx context.Context) bool              // waits until a game may begin; false: ctx ended
 }
@@ -290,6 +291,13 @@ func (s *selfPlayer) readGames(ctx context.Context, outputs *Outputs) error {
 	}
 	if err := s.takeRemoved(); err != nil {
 		return err
+	}
+	if s.opt.Courier != nil {
+		for _, r := range s.opt.Courier.Delivered().Ranges {
+			for n := r[0]; n < r[1]; n++ {
+				s.take(n)
+			}
+		}
 	}
 	slices.SortFunc(games, func(a, b *record.Game) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	for _, g := range games {

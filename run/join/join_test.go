@@ -1,0 +1,334 @@
+package join
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chessbrain/chessbrain/fleet"
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/runtest"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/play"
+)
+
+// said is a log that goroutines share.
+type said struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *said) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// openHost opens a run in dir to players; close ends that.
+func openHost(t *testing.T, dir, listen string) (link fleet.Link, log *said, close func()) {
+	t.Helper()
+	log = &said{}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- Host(ctx, HostOptions{Effective: runtest.Resolve(t, dir, ""), Listen: listen, Command: "test", Version: "v1", Log: runtest.LogTo(log)})
+	}()
+	close = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("host: %v\n%s", err, log)
+		}
+	})
+	t.Cleanup(close)
+	for !strings.Contains(log.String(), "players on other machines join with") {
+		select {
+		case err := <-done:
+			t.Fatalf("host: %v\n%s", err, log)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	_, text, _ := strings.Cut(log.String(), "--join ")
+	link, err := fleet.ParseLink(strings.Trim(strings.Fields(text)[0], `"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return link, log, close
+}
+
+// playAs plays games for the run of a link in a directory of a player's own.
+func playAs(t *testing.T, ctx context.Context, link fleet.Link, root string, games int64) (*play.PlaySummary, string, error) {
+	t.Helper()
+	log := &said{}
+	s, err := Play(ctx, PlayerOptions{Link: link, Root: root, Log: runtest.LogTo(log),
+		Configure: func(file *config.File, job string, seed uint64, models string) (*config.Effective, error) {
+			f := file.Config
+			f.RunDir, f.JobId, f.Seed, f.Selfplay.ModelsDir, f.Selfplay.ProducerWorkers = &root, &job, &seed, &models, new(int32(1))
+			return config.Resolve(config.Input{File: file})
+		}, Play: play.SelfPlayOptions{MaxGames: games, Command: "test", Version: "v1", Log: runtest.LogTo(log)}})
+	return s, log.String(), err
+}
+
+// gamesOf are the games of a process below a run's directory, by their numbers; each is
+// there once.
+func gamesOf(t *testing.T, root, process string) map[uint64]*record.Game {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(root, "selfplay", "*", process, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	games := map[uint64]*record.Game{}
+	for _, path := range paths {
+		list, info, err := replay.ReadChunk(fsx.OS, path)
+		if err != nil || info.Torn || len(info.Damage) > 0 {
+			t.Fatalf("%s: %v, %+v", path, err, info)
+		}
+		for _, g := range list {
+			if games[g.Ordinal] != nil {
+				t.Errorf("%s: game %d is there twice", path, g.Ordinal)
+			}
+			games[g.Ordinal] = g
+		}
+	}
+	return games
+}
+
+// TestJoin: two players with directories of their own play for a run; each game is in the
+// run once, under the players' own numbers, and a player that comes back goes on.
+func TestJoin(t *testing.T) {
+	dir, mine := t.TempDir()+"/run", t.TempDir()
+	link, log, closeHost := openHost(t, dir, "127.0.0.1:0")
+	for _, p := range []struct {
+		root    string
+		games   int64
+		process string
+	}{{"a", 5, "p1001"}, {"b", 3, "p1002"}, {"a", 9, "p1001"}, {"a", 9, "p1001"}} {
+		root := filepath.Join(mine, p.root)
+		s, text, err := playAs(t, t.Context(), link, root, p.games)
+		if err != nil || s.Games != p.games || s.Process != p.process {
+			t.Fatalf("player %s: %+v, %v\n%s\n%s", p.root, s, err, text, log)
+		}
+		games := gamesOf(t, dir, p.process)
+		for n := range uint64(p.games) {
+			if games[n] == nil {
+				t.Errorf("player %s: the run has not game %d", p.root, n)
+			}
+		}
+		if left, err := replay.ListChunks(fsx.OS, filepath.Join(root, "selfplay")); err != nil || len(left) > 0 {
+			t.Errorf("player %s: %v, %v left", p.root, err, left)
+		}
+	}
+	other := t.TempDir()
+	if _, _, err := playAs(t, t.Context(), fleet.Link{Address: link.Address, Seed: link.Seed, Pin: strings.Repeat("x", 32)}, filepath.Join(mine, "a"), 1); err == nil || !strings.Contains(err.Error(), "plays for another run") {
+		t.Errorf("a player's directory with the link of another run: %v", err)
+	}
+	if _, err := play.SelfPlay(t.Context(), play.SelfPlayOptions{Effective: runtest.Resolve(t, other, ""), MaxGames: 1, Command: "test", Log: runtest.LogTo(log)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := playAs(t, t.Context(), link, other, 1); err == nil || !strings.Contains(err.Error(), "is no player's directory") {
+		t.Errorf("a run's own directory: %v", err)
+	}
+	if err := DirOf(dir).Change(func(m *fleet.Members) error {
+		m.Drain = true
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s, text, err := playAs(t, t.Context(), link, filepath.Join(mine, "c"), 0)
+	if err != nil || !strings.Contains(text, "lets its players go") {
+		t.Errorf("a player that is let go: %+v, %v\n%s", s, err, text)
+	}
+	if n := len(gamesOf(t, dir, s.Process)); int64(n) != s.Games {
+		t.Errorf("the run has %d of the %d games of a player that was let go", n, s.Games)
+	}
+	closeHost()
+	roster, err := DirOf(dir).Roster()
+	if err != nil || len(roster.Players) != 3 || roster.Players[0].Games != 9 || roster.Players[1].Games != 3 {
+		t.Errorf("roster %+v, %v", roster, err)
+	}
+	if info, err := os.Stat(string(DirOf(dir))); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("directory of keys: %v, %v", info.Mode(), err)
+	}
+}
+
+// TestHostIsGone: a player whose run went away plays on, keeps its games, and delivers
+// them when the run is back, also after a start of its own.
+func TestHostIsGone(t *testing.T) {
+	dir, root := t.TempDir()+"/run", t.TempDir()
+	link, _, closeHost := openHost(t, dir, "127.0.0.1:0")
+	ctx, stop := context.WithCancel(t.Context())
+	type result struct {
+		s    *play.PlaySummary
+		text string
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		s, text, err := playAs(t, ctx, link, root, 0)
+		done <- result{s, text, err}
+	}()
+	for len(gamesOf(t, dir, "p1001")) == 0 {
+		select {
+		case r := <-done:
+			t.Fatalf("%+v, %v\n%s", r.s, r.err, r.text)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	closeHost()
+	before := len(gamesOf(t, dir, "p1001"))
+	for sealed := 0; sealed < 3; time.Sleep(20 * time.Millisecond) { // it plays on
+		paths, err := replay.ListChunks(fsx.OS, filepath.Join(root, "selfplay"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sealed = len(paths)
+	}
+	stop()
+	r := <-done
+	if !errors.Is(r.err, run.ErrInterrupted) {
+		t.Fatalf("%+v, %v\n%s", r.s, r.err, r.text)
+	}
+	if !strings.Contains(r.text, "games stay here") {
+		t.Errorf("the player said:\n%s", r.text)
+	}
+	again, _, closeHost := openHost(t, dir, link.Address)
+	defer closeHost()
+	if again != link {
+		t.Errorf("the link has changed: %v, %v", again, link)
+	}
+	want := r.s.Games + 1
+	s, text, err := playAs(t, t.Context(), link, root, want)
+	if err != nil || s.Games != want {
+		t.Fatalf("%+v, %v\n%s", s, err, text)
+	}
+	games := gamesOf(t, dir, "p1001")
+	if int64(len(games)) != want || before >= len(games) {
+		t.Errorf("the run has %d games, %d before it went away; the player played %d", len(games), before, want)
+	}
+}
+
+// TestRefusedGames: what is not as it must be is refused with a reason, and what the run
+// has already is not counted again.
+func TestRefusedGames(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	_, _, closeHost := openHost(t, dir, "127.0.0.1:0") // publishes the first net
+	closeHost()
+	roster, err := DirOf(dir).Roster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	net := roster.Nets[0].Name
+	player := fleet.Player{Member: "A", Instance: "1"}
+	entry := &PlayerEntry{Member: "A", Instance: "1", Process: firstProcess}
+	e := runtest.Resolve(t, dir, "")
+	info := run.RunInfo{Job: e.Config.GetJobId(), Seed: e.Config.GetSeed()}
+	open := func() *host {
+		h := &host{log: runtest.LogTo(&said{}), dir: run.NewDir(dir, "main", "run", "", ""), fleet: DirOf(dir), job: "run", seed: info.Seed}
+		h.roster = Roster{Nets: roster.Nets, Players: []*PlayerEntry{entry}}
+		if h.ledger, err = readLedger(t.Context(), h.dir, h.roster.Players); err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	game := func(ordinal uint64) *record.Game {
+		return &record.Game{ID: record.GameID(info.Seed, firstProcess, ordinal), NetID: net, Seed: info.Seed, Ordinal: ordinal, End: record.EndAborted}
+	}
+	chunk := func(net, job string, games ...*record.Game) []byte {
+		t.Helper()
+		tmp := t.TempDir()
+		w := replay.NewWriter(fsx.OS, tmp, replay.WriterOptions{NetID: net, RunID: job})
+		for _, g := range games {
+			if err := w.Append(g); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(filepath.Join(tmp, "00000001"+replay.SealedSuffix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	good := chunk(net, "run", game(0), game(1))
+	flipped := append([]byte(nil), good...)
+	flipped[len(flipped)/2] ^= 1
+	foreign, otherSeed, lying := game(7), game(7), game(7)
+	foreign.ID = record.GameID(info.Seed, firstProcess+1, 7)
+	otherSeed.Seed++
+	lying.NetID = "another"
+	m := fleet.NewMemory(nil, 100)
+	post := m.Post(player)
+	deliver := func(h *host, data []byte) fleet.Verdict {
+		t.Helper()
+		if err := post.Deliver(t.Context(), data, 0); err != nil {
+			t.Fatal(err)
+		}
+		d, err := m.Next(t.Context())
+		if err == nil {
+			err = h.take(t.Context(), d)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return <-post.Verdicts()
+	}
+	h := open()
+	for _, c := range []struct {
+		name string
+		data []byte
+		says string
+	}{
+		{"a flipped bit", flipped, "damaged"},
+		{"half of a chunk", good[:len(good)-10], "without a footer"},
+		{"nothing", nil, ""},
+		{"another run", chunk(net, "other", game(0)), `is of run "other"`},
+		{"an unknown net", chunk("x", "run", game(0)), `net "x" is none`},
+		{"a net that is a path", chunk("../x", "run", game(0)), "is none"},
+		{"another process", chunk(net, "run", foreign), "is none of process 1001"},
+		{"another seed", chunk(net, "run", otherSeed), "is none of process 1001"},
+		{"a game of an unknown net", chunk(net, "run", lying), `begins with net "another"`},
+	} {
+		if v := deliver(h, c.data); v.Rejected == "" || !strings.Contains(v.Rejected, c.says) {
+			t.Errorf("%s: %+v", c.name, v)
+		}
+	}
+	if len(gamesOf(t, dir, "p1001")) > 0 {
+		t.Error("a refused game is in the run")
+	}
+	if v := deliver(h, good); v.Games != 2 || v.Rejected != "" {
+		t.Errorf("verdict %+v", v)
+	}
+	for _, h := range []*host{h, open()} { // also after a start
+		if v := deliver(h, good); v.Games != 0 || v.Rejected != "" {
+			t.Errorf("the same again: %+v", v)
+		}
+	}
+	if v := deliver(h, chunk(net, "run", game(1), game(2), game(2), game(0))); v.Games != 1 || v.Rejected != "" {
+		t.Errorf("one new game: %+v", v)
+	}
+	if n := len(gamesOf(t, dir, "p1001")); n != 3 {
+		t.Errorf("the run has %d games, want 3", n)
+	}
+	h.roster.Players = nil
+	if v := deliver(h, good); !strings.Contains(v.Rejected, "does not know the player") {
+		t.Errorf("an unknown player: %+v", v)
+	}
+	if entry.Rejected != 9 || entry.Games != 3 {
+		t.Errorf("counted %d games and %d refused chunks", entry.Games, entry.Rejected)
+	}
+}
