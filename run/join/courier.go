@@ -27,7 +27,8 @@ const (
 	firstResend = time.Minute      // a chunk without a verdict is delivered again
 	lastResend  = 16 * time.Minute
 	maxSpool    = 1 << 30          // bytes of games that wait here
-	lastDrain   = 30 * time.Second // for the last games of a player that stops
+	lastDrain   = 30 * time.Second // for the last games of a player that stops,
+	lastVerdict = 5 * time.Second  // while verdicts come at least so often
 )
 
 // courier delivers the sealed chunks of a playing process, and removes what the run has
@@ -123,9 +124,15 @@ func (c *courier) run(ctx context.Context) error {
 func (c *courier) finish(ctx context.Context) (left int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lastDrain)
 	defer cancel()
-	for {
+	for since, before := time.Now(), -1; ; before = len(c.parcels) {
 		if err := c.step(ctx); err != nil || len(c.parcels) == 0 || ctx.Err() != nil || c.stuck {
 			return len(c.parcels), err
+		}
+		if len(c.parcels) != before {
+			since = time.Now()
+		}
+		if time.Since(since) > lastVerdict {
+			return len(c.parcels), nil
 		}
 		c.await(ctx)
 	}

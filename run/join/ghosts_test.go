@@ -1,0 +1,224 @@
+package join
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chessbrain/chessbrain/fleet"
+	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/memfs"
+	"github.com/chessbrain/chessbrain/internal/testing/slow"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
+)
+
+// ghosts are players without a search: each delivers chunks of games of its own, and
+// misbehaves, until the run has confirmed all.
+type ghosts struct {
+	t      *testing.T
+	link   atomic.Pointer[fleet.Link]
+	net    string
+	seed   uint64
+	chunks int // of a ghost
+	games  int // of a chunk
+	faults atomic.Int64
+	done   atomic.Int64
+}
+
+// chunk returns a sealed chunk of a process.
+func (g *ghosts) chunk(process uint64, number int) []byte {
+	fsys := memfs.New()
+	w := replay.NewWriter(fsys, "d", replay.WriterOptions{NetID: g.net, RunID: "run"})
+	for i := range g.games {
+		ordinal := uint64(number*g.games + i)
+		err := w.Append(&record.Game{ID: record.GameID(g.seed, process, ordinal), NetID: g.net, Seed: g.seed, Ordinal: ordinal, End: record.EndAborted})
+		if err != nil {
+			g.t.Error(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		g.t.Error(err)
+	}
+	data, err := fsx.ReadFile(fsys, filepath.Join("d", "00000001"+replay.SealedSuffix))
+	if err != nil {
+		g.t.Error(err)
+	}
+	return data
+}
+
+// haunt is one ghost. What it has sent is a list on its disk, as a courier's spool is; a
+// ghost that dies forgets all else.
+func (g *ghosts) haunt(ctx context.Context, id int, share float64) error {
+	rng := rand.New(rand.NewPCG(uint64(id), 7))
+	instance := fmt.Sprint("ghost", id)
+	var post fleet.Post
+	var process uint64
+	defer func() {
+		if post != nil {
+			post.Close()
+		}
+	}()
+	connect := func() error {
+		if post != nil {
+			post.Close()
+			post = nil
+		}
+		for ctx.Err() == nil {
+			p, err := fleet.Dial(*g.link.Load(), instance, slog.New(slog.DiscardHandler))
+			if err == nil {
+				var w fleet.Welcome
+				w, err = p.Join(ctx, fleet.Hello{Protocol: fleet.Protocol})
+				switch {
+				case err == nil && w.Refused == "" && (process == 0 || process == w.Process):
+					post, process = p, w.Process
+					return nil
+				case err == nil:
+					p.Close()
+					return fmt.Errorf("ghost %d: %+v, was process %d", id, w, process)
+				}
+				p.Close()
+			}
+			time.Sleep(time.Duration(50+rng.IntN(200)) * time.Millisecond)
+		}
+		return ctx.Err()
+	}
+	if err := connect(); err != nil {
+		return err
+	}
+	open := map[string]int{} // chunks without a verdict, by their sums
+	tries := 0
+	send := func(data []byte) {
+		tries++
+		sendCtx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		_ = post.Deliver(sendCtx, data, tries) // what fails is sent again
+	}
+	for next, confirmed := 0, 0; confirmed < g.chunks; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for len(open) < 3 && next < g.chunks { // several at once: they may overtake each other
+			data := g.chunk(process, next)
+			open[fleet.SumOf(data)] = next
+			send(data)
+			next++
+			if rng.Float64() < share {
+				g.faults.Add(1)
+				switch rng.IntN(4) {
+				case 0: // the same twice
+					send(data)
+				case 1: // a flipped bit
+					bad := append([]byte(nil), data...)
+					bad[rng.IntN(len(bad))] ^= 1 << rng.IntN(8)
+					send(bad)
+				case 2: // it dies
+					if err := connect(); err != nil {
+						return err
+					}
+				case 3: // a chunk of long ago
+					send(g.chunk(process, rng.IntN(next)))
+				}
+			}
+		}
+		select {
+		case v := <-post.Verdicts():
+			if _, mine := open[v.Sum]; mine {
+				if v.Rejected != "" {
+					return fmt.Errorf("ghost %d: a good chunk was refused: %s", id, v.Rejected)
+				}
+				delete(open, v.Sum)
+				confirmed++
+				g.done.Add(1)
+			}
+		case <-time.After(3 * time.Second): // all that is open, again
+			for _, n := range open {
+				send(g.chunk(process, n))
+			}
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// TestGhosts: many players deliver games while they die, repeat themselves and lie, and
+// while the run's host is stopped and loses its mailbox. Each game is in the run once.
+// The long form is the acceptance of the fleet: a million games.
+func TestGhosts(t *testing.T) {
+	number, chunks, games, faults, restarts := 8, 12, 5, 60, 2
+	if slow.On {
+		number, chunks, games, faults, restarts = 5000, 8, 25, 1000, 4
+	}
+	dir := t.TempDir() + "/run"
+	link, log, closeHost := openHost(t, dir, "127.0.0.1:0")
+	roster, err := DirOf(dir).Roster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &ghosts{t: t, net: roster.Nets[0].Name, seed: 7, chunks: chunks, games: games}
+	g.link.Store(&link)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
+	defer cancel()
+	began := time.Now()
+	var wait sync.WaitGroup
+	for id := range number {
+		wait.Go(func() {
+			if err := g.haunt(ctx, id, float64(faults)/float64(number*chunks)); err != nil {
+				t.Error(err)
+				cancel()
+			}
+		})
+	}
+	all := int64(number * chunks)
+	for i := range restarts {
+		for g.done.Load() < all*int64(i+1)/int64(restarts+1) && ctx.Err() == nil {
+			time.Sleep(5 * time.Millisecond)
+		}
+		closeHost()
+		if i%2 == 1 { // the mailbox is lost
+			if err := os.RemoveAll(DirOf(dir).server()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, log, closeHost = openHost(t, dir, link.Address)
+	}
+	wait.Wait()
+	t.Logf("%d games of %d players with %d faults in %v", number*chunks*games, number, g.faults.Load(), time.Since(began).Round(time.Millisecond))
+	closeHost()
+	if t.Failed() {
+		t.Fatal(log)
+	}
+	roster, err = DirOf(dir).Roster()
+	if err != nil || len(roster.Players) != number {
+		t.Fatalf("%d players, %v", len(roster.Players), err)
+	}
+	seen := map[[16]byte]bool{}
+	scan, err := replay.WalkGames(ctx, fsx.OS, filepath.Join(dir, "selfplay"), func(path string, game *record.Game) error {
+		if seen[game.ID] {
+			return errors.New(path + ": a game is there twice")
+		}
+		seen[game.ID] = true
+		return nil
+	})
+	if err != nil || scan.Duplicates > 0 || len(scan.Quarantine) > 0 {
+		t.Fatalf("%v; %d doubled, %v", err, scan.Duplicates, scan.Quarantine)
+	}
+	for _, p := range roster.Players {
+		for n := range uint64(chunks * games) {
+			if !seen[record.GameID(g.seed, p.Process, n)] {
+				t.Errorf("game %d of process %d is lost", n, p.Process)
+			}
+		}
+	}
+	if len(seen) != number*chunks*games {
+		t.Errorf("%d games, want %d", len(seen), number*chunks*games)
+	}
+}
