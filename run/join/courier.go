@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/chessbrain/chessbrain/fleet"
+	"github.com/chessbrain/chessbrain/internal/fleet"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"

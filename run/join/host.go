@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -16,8 +17,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/chessbrain/chessbrain/fleet"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fleet"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
@@ -60,6 +61,9 @@ type host struct {
 
 	mu      sync.Mutex
 	roster  Roster
+	players map[fleet.Player]*PlayerEntry // those of the roster
+	nets    map[string]bool               // names of those of the roster
+	joins   *run.Lines[joinLine]
 	members fleet.Members
 	state   fleet.State
 	changed bool // what the roster says of its players, since it was written
@@ -95,7 +99,7 @@ func Host(ctx context.Context, opt HostOptions) error {
 func playersConfig(c *config.Config) (string, error) {
 	p := config.Clone(c)
 	p.RunDir, p.LogFilename, p.Log, p.Metrics, p.Training, p.Loop, p.Export, p.DataLoader = nil, nil, nil, nil, nil, nil, nil, nil
-	if s := p.GetSelfplay(); s != nil {
+	if s := p.Selfplay; s != nil {
 		s.ModelsDir, s.OutputDir, s.ProducerWorkers, s.ProducerDevice, s.Precision, s.Pools, s.Episodes = nil, nil, nil, nil, nil, nil, nil
 	}
 	p.Model = nil // a net is given
@@ -104,9 +108,10 @@ func playersConfig(c *config.Config) (string, error) {
 
 func (h *host) run(ctx context.Context) (err error) {
 	if err = h.fleet.make(); err == nil {
-		h.roster, err = h.fleet.Roster()
+		err = h.readRoster()
 	}
 	if err == nil {
+		defer func() { err = errors.Join(err, h.joins.Close()) }()
 		err = h.invite()
 	}
 	if err == nil {
@@ -138,6 +143,42 @@ func (h *host) run(ctx context.Context) (err error) {
 	}
 	h.changed = true
 	return errors.Join(err, h.writeRoster())
+}
+
+// readRoster reads who has joined. The numbers of players are those of their own file: the
+// roster may be older.
+func (h *host) readRoster() (err error) {
+	if h.roster, err = h.fleet.Roster(); err != nil {
+		return err
+	}
+	h.players, h.nets = map[fleet.Player]*PlayerEntry{}, map[string]bool{}
+	for _, e := range h.roster.Players {
+		h.players[e.player()] = e
+	}
+	for _, n := range h.roster.Nets {
+		h.nets[n.Name] = true
+	}
+	var lines []joinLine
+	if h.joins, lines, err = joinLines.Open(h.fleet.joins()); err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if e := h.enter(fleet.Player{Member: l.Member, Instance: l.Instance}, l.Process); e.Process != l.Process {
+			return errors.Join(fmt.Errorf("%s: process %d of a player that is %d in %s; put one of the two back from a copy", h.fleet.joins(), l.Process, e.Process, h.fleet.roster()), h.joins.Close())
+		}
+	}
+	return nil
+}
+
+// enter returns the entry of a player, a new one with the given number where there is none.
+func (h *host) enter(p fleet.Player, process uint64) *PlayerEntry {
+	e := h.players[p]
+	if e == nil {
+		e = &PlayerEntry{Member: p.Member, Instance: p.Instance, Process: process, Joined: time.Now().UTC()}
+		h.players[p] = e
+		h.roster.Players = append(h.roster.Players, e)
+	}
+	return e
 }
 
 // every calls do again and again until ctx ends.
@@ -246,6 +287,7 @@ func (h *host) publish(ctx context.Context) error {
 	defer h.mu.Unlock()
 	h.roster.Nets = append(slices.DeleteFunc(h.roster.Nets, func(n fleet.NetRef) bool { return n.Name == ref.Name }), ref)
 	h.roster.Nets = h.roster.Nets[max(0, len(h.roster.Nets)-maxKnownNets):]
+	h.nets[ref.Name] = true
 	if err := run.WriteJSON(h.fleet.roster(), h.roster); err != nil { // before a game of it can come
 		return err
 	}
@@ -294,19 +336,19 @@ func (h *host) Join(p fleet.Player, hello fleet.Hello) fleet.Welcome {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	e := h.roster.find(p)
+	e := h.players[p]
 	if e == nil {
-		e = &PlayerEntry{Member: p.Member, Instance: p.Instance, Process: firstProcess, Joined: time.Now().UTC()}
-		for _, other := range h.roster.Players {
-			e.Process = max(e.Process, other.Process+1)
+		process := uint64(firstProcess)
+		if n := len(h.roster.Players); n > 0 {
+			process = h.roster.Players[n-1].Process + 1
 		}
-		h.roster.Players = append(h.roster.Players, e)
+		if err := h.joins.Add(joinLine{p.Member, p.Instance, process}); err != nil {
+			h.log.Error("a player cannot join", "host", hello.Host, "error", err)
+			return fleet.Welcome{Refused: "the run cannot write its list of players: " + err.Error()}
+		}
+		e = h.enter(p, process)
 	}
-	e.Host, e.Version, e.CPU, e.Seen = hello.Host, hello.Version, hello.CPU, time.Now().UTC()
-	if err := run.WriteJSON(h.fleet.roster(), h.roster); err != nil {
-		h.log.Error("a player cannot join", "host", hello.Host, "error", err)
-		return fleet.Welcome{Refused: "the run cannot write its list of players: " + err.Error()}
-	}
+	e.Host, e.Version, e.CPU, e.Seen, h.changed = hello.Host, hello.Version, hello.CPU, time.Now().UTC(), true
 	h.log.Info("a player joined", "host", hello.Host, "member", h.members.Name(p.Member), "process", e.Process, "version", hello.Version, "cpu", hello.CPU)
 	return fleet.Welcome{Job: h.job, Process: e.Process, Seed: h.seed, Config: h.config, State: h.state}
 }
@@ -315,7 +357,7 @@ func (h *host) Join(p fleet.Player, hello fleet.Hello) fleet.Welcome {
 func (h *host) Beat(p fleet.Player, b fleet.Beat) fleet.State {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	e := h.roster.find(p)
+	e := h.players[p]
 	if e == nil {
 		return fleet.State{Refused: "this run does not know the player: it has begun anew. Join it with another --run-dir"}
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chessbrain/chessbrain/fleet"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fleet"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/record"
@@ -237,7 +237,8 @@ func TestRefusedGames(t *testing.T) {
 	info := run.RunInfo{Job: e.Config.GetJobId(), Seed: e.Config.GetSeed()}
 	open := func() *host {
 		h := &host{log: runtest.LogTo(&said{}), dir: run.NewDir(dir, "main", "run", "", ""), fleet: DirOf(dir), job: "run", seed: info.Seed}
-		h.roster = Roster{Nets: roster.Nets, Players: []*PlayerEntry{entry}}
+		h.players, h.nets = map[fleet.Player]*PlayerEntry{player: entry}, map[string]bool{net: true}
+		h.roster.Players = []*PlayerEntry{entry}
 		if h.ledger, err = readLedger(t.Context(), h.dir, h.roster.Players); err != nil {
 			t.Fatal(err)
 		}
@@ -324,7 +325,7 @@ func TestRefusedGames(t *testing.T) {
 	if n := len(gamesOf(t, dir, "p1001")); n != 3 {
 		t.Errorf("the run has %d games, want 3", n)
 	}
-	h.roster.Players = nil
+	delete(h.players, player)
 	if v := deliver(h, good); !strings.Contains(v.Rejected, "does not know the player") {
 		t.Errorf("an unknown player: %+v", v)
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/chessbrain/chessbrain/fleet"
+	"github.com/chessbrain/chessbrain/internal/fleet"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -92,7 +92,7 @@ func (l *ledger) account(process uint64) *account {
 // became of them. The error is of the run's own disk.
 func (h *host) take(ctx context.Context, d *fleet.Delivery) error {
 	h.mu.Lock()
-	e := h.roster.find(d.Player)
+	e := h.players[d.Player]
 	h.mu.Unlock()
 	if e == nil {
 		return d.Reject("this run does not know the player: it has begun anew. Join it with another --run-dir")
@@ -134,27 +134,25 @@ func (h *host) check(e *PlayerEntry, data []byte) (games []*record.Game, net, re
 	case info.RunID != h.job:
 		return nil, "", fmt.Sprintf("the chunk is of run %q, this one is %q", info.RunID, h.job)
 	}
-	h.mu.Lock()
-	known := h.roster.knows(info.NetID)
-	h.mu.Unlock()
-	if !known || !filepath.IsLocal(info.NetID) || filepath.Base(info.NetID) != info.NetID {
+	if !h.knows(info.NetID) || !filepath.IsLocal(info.NetID) || filepath.Base(info.NetID) != info.NetID {
 		return nil, "", fmt.Sprintf("net %q is none that this run gave to players", info.NetID)
 	}
 	for i, g := range games {
 		switch {
 		case g.Seed != h.seed || g.ID != record.GameID(h.seed, e.Process, g.Ordinal):
 			return nil, "", fmt.Sprintf("game %d of %d is none of process %d of this run", i+1, len(games), e.Process)
-		case !h.knows(g.NetID):
+		case g.NetID != info.NetID && !h.knows(g.NetID):
 			return nil, "", fmt.Sprintf("game %d of %d begins with net %q, which this run did not give to players", i+1, len(games), g.NetID)
 		}
 	}
 	return games, info.NetID, ""
 }
 
+// knows says whether a net was given to players.
 func (h *host) knows(net string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.roster.knows(net)
+	return h.nets[net]
 }
 
 // add puts what is new of a chunk onto stable storage, and counts it.

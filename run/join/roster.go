@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
-	"github.com/chessbrain/chessbrain/fleet"
+	"github.com/chessbrain/chessbrain/internal/fleet"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/run"
 )
@@ -24,6 +23,7 @@ func DirOf(root string) Dir { return Dir(filepath.Join(root, "fleet")) }
 func (d Dir) key() string     { return filepath.Join(string(d), "tls.pem") }
 func (d Dir) members() string { return filepath.Join(string(d), "members.json") }
 func (d Dir) roster() string  { return filepath.Join(string(d), "players.json") }
+func (d Dir) joins() string   { return filepath.Join(string(d), "joined.jsonl") }
 func (d Dir) server() string  { return filepath.Join(string(d), "server") }
 
 // make makes the directory.
@@ -103,19 +103,24 @@ const firstProcess = 1001
 // maxKnownNets is how many names of nets a roster keeps.
 const maxKnownNets = 1000
 
-// find returns the entry of a player, nil where it has not joined.
-func (r *Roster) find(p fleet.Player) *PlayerEntry {
-	i := slices.IndexFunc(r.Players, func(e *PlayerEntry) bool { return e.Member == p.Member && e.Instance == p.Instance })
-	if i < 0 {
-		return nil
-	}
-	return r.Players[i]
+// player is who the entry is of.
+func (e *PlayerEntry) player() fleet.Player {
+	return fleet.Player{Member: e.Member, Instance: e.Instance}
 }
 
-// knows says whether a net was published.
-func (r *Roster) knows(net string) bool {
-	return slices.ContainsFunc(r.Nets, func(n fleet.NetRef) bool { return n.Name == net })
+// joinLine says which number a player has. It is on disk before the player knows it.
+type joinLine struct {
+	Member   string `json:"member"`
+	Instance string `json:"instance"`
+	Process  uint64 `json:"process"`
 }
+
+var joinLines = run.LinesForm[joinLine]{Name: "numbers of the fleet's players", Remedy: "; put it back from a copy", Check: func(l *joinLine) error {
+	if l.Process < firstProcess || l.Instance == "" {
+		return fmt.Errorf("process %d of instance %q", l.Process, l.Instance)
+	}
+	return nil
+}}
 
 // Roster reads who has joined.
 func (d Dir) Roster() (r Roster, err error) {
