@@ -155,7 +155,7 @@ func (g *ghosts) haunt(ctx context.Context, id int, share float64) error {
 func TestGhosts(t *testing.T) {
 	number, chunks, games, faults, restarts := 8, 12, 5, 60, 2
 	if slow.On {
-		number, chunks, games, faults, restarts = 5000, 8, 25, 1000, 4
+		number, chunks, games, faults, restarts = 5000, 8, 25, 1100, 4
 	}
 	dir := t.TempDir() + "/run"
 	link, log, closeHost := openHost(t, dir, "127.0.0.1:0")

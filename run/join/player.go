@@ -69,7 +69,7 @@ func Play(ctx context.Context, opt PlayerOptions) (*play.PlaySummary, error) {
 	return summary, errors.Join(err, p.post.Close())
 }
 
-// belong reads or makes what the player's directory says of itself.
+// belong reads what the player's directory says of itself, or makes that of a new one.
 func (p *player) belong() (mine joined, err error) {
 	path := p.file()
 	server := hex.EncodeToString([]byte(p.opt.Link.Pin))
@@ -91,8 +91,7 @@ func (p *player) belong() (mine joined, err error) {
 			return mine, fmt.Errorf("%s is no player's directory, and not empty: name another one with --run-dir", p.opt.Root)
 		}
 	}
-	mine = joined{Instance: newInstance(), Server: server}
-	return mine, run.WriteJSON(path, mine)
+	return joined{Instance: newInstance(), Server: server}, nil // written when the run has answered
 }
 
 func (p *player) file() string { return filepath.Join(p.opt.Root, "joined.json") }
