@@ -41,6 +41,7 @@ const (
 	netPoll             = 5 * time.Second // for newer nets
 	memberPoll          = 2 * time.Second // for changes of who may join
 	rosterTime          = 10 * time.Second
+	syncing             = 8 // chunks that may wait for the disk while others are read
 )
 
 // host is a run that is open to players. It answers them, so its methods may be called
@@ -132,7 +133,7 @@ func (h *host) run(ctx context.Context) (err error) {
 	}
 	h.greet()
 	group, ctx := errgroup.WithContext(ctx)
-	for range runtime.GOMAXPROCS(0) {
+	for range runtime.GOMAXPROCS(0) + syncing {
 		group.Go(func() error { return h.ingest(ctx) })
 	}
 	group.Go(func() error { return every(ctx, netPoll, func() error { return h.publish(ctx) }) })
