@@ -69,6 +69,20 @@ func (s *service) said() string {
 	return string(text)
 }
 
+// revive starts those that have given up, such as players whose run was away when they
+// joined first.
+func revive(services []*service) (any bool) {
+	for _, s := range services {
+		select {
+		case <-s.done:
+			s.start()
+			any = true
+		default:
+		}
+	}
+	return any
+}
+
 // ordinals are the numbers of the games of a process below a run's directory.
 func ordinals(t *testing.T, root, process string) map[uint64]int {
 	t.Helper()
@@ -140,15 +154,14 @@ func TestFleetKills(t *testing.T) {
 			s.end(syscall.SIGKILL)
 		}
 		s.start()
-		for _, s := range services {
-			select {
-			case <-s.done:
-				s.start()
-			default:
-			}
-		}
+		revive(services)
 	}
-	time.Sleep(8 * time.Second) // all are there again
+	for quiet := 0; quiet < 40; quiet++ { // all are there again, for so long
+		if revive(services) {
+			quiet = 0
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
 	for _, s := range services[1:] {
 		if code := s.end(syscall.SIGTERM); code != exitInterrupted {
 			t.Errorf("%v: exit code %d\n%s", s.args, code, s.said())

@@ -230,7 +230,7 @@ func openNATS(t *testing.T, h Handler) *implementation {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if x.posts[i], err = Dial(link, "one", opt.Log); err != nil {
+		if x.posts[i], err = Dial(link, "one", false, opt.Log); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { x.posts[i].Close() })

@@ -52,7 +52,7 @@ func TestWhoMayJoin(t *testing.T) {
 	defer inbox.Close()
 	refused := func(l Link, says string) {
 		t.Helper()
-		p, err := Dial(l, "one", silent)
+		p, err := Dial(l, "one", false, silent)
 		if err == nil {
 			p.Close()
 		}
@@ -73,7 +73,7 @@ func TestWhoMayJoin(t *testing.T) {
 	other.Address = "127.0.0.1:1"
 	refused(other, "join the run at 127.0.0.1:1")
 
-	p, err := Dial(links[0], "one", silent)
+	p, err := Dial(links[0], "one", false, silent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestWhoMayJoin(t *testing.T) {
 		}
 	}
 	refused(links[0], "takes this link's key no more")
-	q, err := Dial(links[1], "one", silent)
+	q, err := Dial(links[1], "one", false, silent)
 	if err != nil {
 		t.Fatalf("another member: %v", err)
 	}
@@ -199,7 +199,7 @@ func TestServerComesBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := Dial(links[0], "one", silent)
+		p, err := Dial(links[0], "one", false, silent)
 		if err != nil {
 			t.Fatal(err)
 		}

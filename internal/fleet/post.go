@@ -24,8 +24,9 @@ type natsPost struct {
 }
 
 // Dial connects a player to the server of a link. A connection that is lost is made again
-// for ever, with jitter; log says so. instance is random and stays the same for a player.
-func Dial(link Link, instance string, log *slog.Logger) (Post, error) {
+// for ever, with jitter; log says so. So is the first one where patient. instance is random
+// and stays the same for a player.
+func Dial(link Link, instance string, patient bool, log *slog.Logger) (Post, error) {
 	pair, err := nkeys.FromSeed([]byte(link.Seed))
 	if err != nil {
 		return nil, fmt.Errorf("key of the link: %w", err)

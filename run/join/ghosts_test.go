@@ -73,7 +73,7 @@ func (g *ghosts) haunt(ctx context.Context, id int, share float64) error {
 			post = nil
 		}
 		for ctx.Err() == nil {
-			p, err := fleet.Dial(*g.link.Load(), instance, slog.New(slog.DiscardHandler))
+			p, err := fleet.Dial(*g.link.Load(), instance, false, slog.New(slog.DiscardHandler))
 			if err == nil {
 				var w fleet.Welcome
 				w, err = p.Join(ctx, fleet.Hello{Protocol: fleet.Protocol})

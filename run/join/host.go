@@ -41,6 +41,7 @@ const (
 	netPoll             = 5 * time.Second // for newer nets
 	memberPoll          = 2 * time.Second // for changes of who may join
 	rosterTime          = 10 * time.Second
+	ledgerTime          = time.Minute
 	syncing             = 8 // chunks that may wait for the disk while others are read
 )
 
@@ -116,7 +117,7 @@ func (h *host) run(ctx context.Context) (err error) {
 		err = h.invite()
 	}
 	if err == nil {
-		h.ledger, err = readLedger(ctx, h.dir, h.roster.Players)
+		h.ledger, err = readLedger(ctx, h.dir, h.fleet.ledger(), h.roster.Players)
 	}
 	if err == nil {
 		err = h.listen()
@@ -139,11 +140,12 @@ func (h *host) run(ctx context.Context) (err error) {
 	group.Go(func() error { return every(ctx, netPoll, func() error { return h.publish(ctx) }) })
 	group.Go(func() error { return every(ctx, memberPoll, h.reread) })
 	group.Go(func() error { return every(ctx, rosterTime, h.writeRoster) })
+	group.Go(func() error { return every(ctx, ledgerTime, h.ledger.write) })
 	if err = group.Wait(); errors.Is(err, context.Canceled) {
 		err = nil
 	}
 	h.changed = true
-	return errors.Join(err, h.writeRoster())
+	return errors.Join(err, h.writeRoster(), h.ledger.write())
 }
 
 // readRoster reads who has joined. The numbers of players are those of their own file: the

@@ -239,7 +239,7 @@ func TestRefusedGames(t *testing.T) {
 		h := &host{log: runtest.LogTo(&said{}), dir: run.NewDir(dir, "main", "run", "", ""), fleet: DirOf(dir), job: "run", seed: info.Seed}
 		h.players, h.nets = map[fleet.Player]*PlayerEntry{player: entry}, map[string]bool{net: true}
 		h.roster.Players = []*PlayerEntry{entry}
-		if h.ledger, err = readLedger(t.Context(), h.dir, h.roster.Players); err != nil {
+		if h.ledger, err = readLedger(t.Context(), h.dir, h.fleet.ledger(), h.roster.Players); err != nil {
 			t.Fatal(err)
 		}
 		return h
@@ -314,7 +314,15 @@ func TestRefusedGames(t *testing.T) {
 	if v := deliver(h, good); v.Games != 2 || v.Rejected != "" {
 		t.Errorf("verdict %+v", v)
 	}
-	for _, h := range []*host{h, open()} { // also after a start
+	before := open()
+	if err := h.ledger.write(); err != nil {
+		t.Fatal(err)
+	}
+	after := open()
+	if a := after.ledger.account(firstProcess); a.Games.Len() != 2 || a.Last[net] != 1 {
+		t.Errorf("the ledger's file has %+v", a)
+	}
+	for _, h := range []*host{h, before, after} { // also after a start, without the ledger's file and with it
 		if v := deliver(h, good); v.Games != 0 || v.Rejected != "" {
 			t.Errorf("the same again: %+v", v)
 		}
@@ -324,6 +332,15 @@ func TestRefusedGames(t *testing.T) {
 	}
 	if n := len(gamesOf(t, dir, "p1001")); n != 3 {
 		t.Errorf("the run has %d games, want 3", n)
+	}
+	if a := open().ledger.account(firstProcess); a.Games.Len() != 3 { // its file knows of two, a chunk of the third
+		t.Errorf("the ledger has %d games, want 3", a.Games.Len())
+	}
+	if err := os.WriteFile(h.fleet.ledger(), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readLedger(t.Context(), h.dir, h.fleet.ledger(), nil); err == nil || !strings.Contains(err.Error(), "remove it: it is made again") {
+		t.Errorf("a damaged ledger: %v", err)
 	}
 	delete(h.players, player)
 	if v := deliver(h, good); !strings.Contains(v.Rejected, "does not know the player") {

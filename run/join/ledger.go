@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/chessbrain/chessbrain/internal/fleet"
@@ -16,8 +18,9 @@ import (
 )
 
 // ledger knows the games of all players that are in the run, by their numbers. Its truth
-// are the run's files, which are read when it is opened.
+// are the run's files. Those that its own file covers are not read again when it is opened.
 type ledger struct {
+	path      string // of its own file
 	mu        sync.Mutex
 	processes map[uint64]*account
 }
@@ -25,7 +28,8 @@ type ledger struct {
 // account is one player's: whoever adds its games holds mu.
 type account struct {
 	mu    sync.Mutex
-	games run.Ordinals
+	Games run.Ordinals   `json:"games"`
+	Last  map[string]int `json:"last"` // by net: chunks up to this number are covered
 }
 
 // processName is p1001, p1002, ...
@@ -33,8 +37,11 @@ func processName(n uint64) string { return "p" + strconv.FormatUint(n, 10) }
 
 // readLedger reads the games of players that are in the run, or were removed from it.
 // Chunks that a kill left torn are sealed first.
-func readLedger(ctx context.Context, dir run.Dir, players []*PlayerEntry) (*ledger, error) {
-	l := &ledger{processes: map[uint64]*account{}}
+func readLedger(ctx context.Context, dir run.Dir, path string, players []*PlayerEntry) (*ledger, error) {
+	l := &ledger{path: path, processes: map[uint64]*account{}}
+	if _, err := run.ReadJSON(path, &l.processes); err != nil {
+		return nil, fmt.Errorf("read %s: %w; remove it: it is made again of the run's games", path, err)
+	}
 	byName := map[string]*account{}
 	for _, p := range players {
 		byName[processName(p.Process)] = l.account(p.Process)
@@ -45,15 +52,7 @@ func readLedger(ctx context.Context, dir run.Dir, players []*PlayerEntry) (*ledg
 	}
 	for _, net := range nets {
 		for name, a := range byName {
-			own := dir.GamesOf(net, name)
-			if _, err := replay.SealTorn(ctx, fsx.OS, own); err != nil {
-				return nil, fmt.Errorf("read games of players: %w", err)
-			}
-			_, err := replay.WalkGames(ctx, fsx.OS, own, func(_ string, g *record.Game) error {
-				a.games.Add(g.Ordinal)
-				return nil
-			})
-			if err != nil {
+			if err := a.read(ctx, dir.GamesOf(net, name), net); err != nil {
 				return nil, fmt.Errorf("read games of players: %w", err)
 			}
 		}
@@ -69,11 +68,74 @@ func readLedger(ctx context.Context, dir run.Dir, players []*PlayerEntry) (*ledg
 		}
 		for _, r := range removed[i].Ordinals {
 			for n := r[0]; n < r[1]; n++ {
-				a.games.Add(n)
+				a.Games.Add(n)
 			}
 		}
 	}
 	return l, nil
+}
+
+// read reads the chunks of a directory that are not covered.
+func (a *account) read(ctx context.Context, dir, net string) error {
+	if err := fsx.RemoveTemps(fsx.OS, dir, ""); err != nil {
+		return err
+	}
+	if _, err := replay.SealTorn(ctx, fsx.OS, dir); err != nil {
+		return err
+	}
+	paths, err := replay.ListChunks(fsx.OS, dir)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		number := chunkNumber(path)
+		if number <= a.Last[net] {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		games, _, err := replay.ReadChunk(fsx.OS, path)
+		if err != nil {
+			return err
+		}
+		for _, g := range games {
+			a.Games.Add(g.Ordinal)
+		}
+		a.cover(net, number)
+	}
+	return nil
+}
+
+// cover notes that a chunk, and those before it, are covered.
+func (a *account) cover(net string, number int) {
+	if a.Last == nil {
+		a.Last = map[string]int{}
+	}
+	a.Last[net] = max(a.Last[net], number)
+}
+
+// chunkNumber is the number in the name of a chunk, 0 of another file.
+func chunkNumber(path string) int {
+	base, _, _ := strings.Cut(filepath.Base(path), ".")
+	n, _ := strconv.Atoi(base)
+	return n
+}
+
+// write writes the ledger's own file.
+func (l *ledger) write() error {
+	l.mu.Lock()
+	copied := make(map[uint64]*account, len(l.processes))
+	for process, a := range l.processes {
+		copied[process] = a
+	}
+	l.mu.Unlock()
+	for process, a := range copied {
+		a.mu.Lock()
+		copied[process] = &account{Games: a.Games.Clone(), Last: maps.Clone(a.Last)}
+		a.mu.Unlock()
+	}
+	return run.WriteJSON(l.path, copied)
 }
 
 // account returns that of a process.
@@ -163,7 +225,7 @@ func (h *host) add(e *PlayerEntry, net string, games []*record.Game, data []byte
 	var fresh []*record.Game
 	seen := map[uint64]bool{}
 	for _, g := range games {
-		if !a.games.Has(g.Ordinal) && !seen[g.Ordinal] {
+		if !a.Games.Has(g.Ordinal) && !seen[g.Ordinal] {
 			fresh, seen[g.Ordinal] = append(fresh, g), true
 		}
 	}
@@ -171,7 +233,10 @@ func (h *host) add(e *PlayerEntry, net string, games []*record.Game, data []byte
 	switch {
 	case len(fresh) == 0:
 	case len(fresh) == len(games):
-		_, err = replay.AddSealed(fsx.OS, dir, data)
+		var path string
+		if path, err = replay.AddSealed(fsx.OS, dir, data); err == nil {
+			a.cover(net, chunkNumber(path))
+		}
 	default:
 		w := replay.NewWriter(fsx.OS, dir, replay.WriterOptions{NetID: net, RunID: h.job})
 		for _, g := range fresh {
@@ -183,7 +248,7 @@ func (h *host) add(e *PlayerEntry, net string, games []*record.Game, data []byte
 		return 0, err
 	}
 	for _, g := range fresh {
-		a.games.Add(g.Ordinal)
+		a.Games.Add(g.Ordinal)
 	}
 	return len(fresh), nil
 }

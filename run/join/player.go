@@ -62,7 +62,7 @@ func Play(ctx context.Context, opt PlayerOptions) (*play.PlaySummary, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.post, err = fleet.Dial(opt.Link, mine.Instance, opt.Log); err != nil {
+	if p.post, err = fleet.Dial(opt.Link, mine.Instance, mine.Job != "", opt.Log); err != nil {
 		return nil, err
 	}
 	summary, err := p.play(ctx, mine)

@@ -24,6 +24,7 @@ func (d Dir) key() string     { return filepath.Join(string(d), "tls.pem") }
 func (d Dir) members() string { return filepath.Join(string(d), "members.json") }
 func (d Dir) roster() string  { return filepath.Join(string(d), "players.json") }
 func (d Dir) joins() string   { return filepath.Join(string(d), "joined.jsonl") }
+func (d Dir) ledger() string  { return filepath.Join(string(d), "ledger.json") }
 func (d Dir) server() string  { return filepath.Join(string(d), "server") }
 
 // make makes the directory.
