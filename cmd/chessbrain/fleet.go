@@ -212,7 +212,9 @@ func (p *fleetPage) Write(w io.Writer) error {
 	}
 	for _, m := range p.Members {
 		for _, e := range m.Players {
-			if e.Reason != "" {
+			if e.Distrusted != "" {
+				fmt.Fprintf(w, "p%d, refused for ever: %s\n", e.Process, e.Distrusted)
+			} else if e.Reason != "" {
 				fmt.Fprintf(w, "p%d, last rejected: %s\n", e.Process, e.Reason)
 			}
 		}

@@ -64,8 +64,10 @@ type Welcome struct {
 type Beat struct {
 	Net     string  `json:"net"`     // that plays
 	Games   int64   `json:"games"`   // of this player in all
-	Rate    float64 `json:"rate"`    // positions a second
 	Waiting int     `json:"waiting"` // chunks that the run has not confirmed
+
+	// Arithmetic is how the player computes: device, kernels and precision.
+	Arithmetic string `json:"arithmetic"`
 }
 
 // State is the answer to a Beat: what holds for all players now.

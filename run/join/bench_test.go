@@ -29,7 +29,7 @@ func BenchmarkIngest(b *testing.B) {
 	games, seed := scan.Games, scan.Games[0].Seed
 	net := games[0].NetID
 	h := &host{log: runtest.LogTo(&said{}), dir: run.NewDir(b.TempDir(), "main", "run", "", ""), job: "run", seed: seed,
-		ledger: &ledger{processes: map[uint64]*account{}}, nets: map[string]bool{net: true}}
+		auditor: &auditor{}, ledger: &ledger{processes: map[uint64]*account{}}, nets: map[string]bool{net: true}}
 	player := fleet.Player{Member: "A", Instance: "1"}
 	entry := &PlayerEntry{Member: "A", Instance: "1", Process: firstProcess}
 	h.players = map[fleet.Player]*PlayerEntry{player: entry}

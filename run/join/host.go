@@ -61,6 +61,8 @@ type host struct {
 	finder *play.NetFinder
 	ledger *ledger
 
+	auditor *auditor
+
 	mu      sync.Mutex
 	roster  Roster
 	players map[fleet.Player]*PlayerEntry // those of the roster
@@ -120,13 +122,16 @@ func (h *host) run(ctx context.Context) (err error) {
 		h.ledger, err = readLedger(ctx, h.dir, h.fleet.ledger(), h.roster.Players)
 	}
 	if err == nil {
+		h.auditor, err = newAuditor(h.config, h.seed, h.log, h.distrust)
+	}
+	if err == nil {
 		err = h.listen()
 	}
 	if err != nil {
 		return err
 	}
 	defer func() {
-		err = errors.Join(err, h.inbox.Close())
+		err = errors.Join(err, h.inbox.Close(), h.auditor.inference.Close())
 		h.server.Close()
 	}()
 	if err := h.publish(ctx); err != nil {
@@ -140,6 +145,7 @@ func (h *host) run(ctx context.Context) (err error) {
 	group.Go(func() error { return every(ctx, netPoll, func() error { return h.publish(ctx) }) })
 	group.Go(func() error { return every(ctx, memberPoll, h.reread) })
 	group.Go(func() error { return every(ctx, rosterTime, h.writeRoster) })
+	group.Go(func() error { return h.auditor.run(ctx) })
 	group.Go(func() error { return every(ctx, ledgerTime, h.ledger.write) })
 	if err = group.Wait(); errors.Is(err, context.Canceled) {
 		err = nil
@@ -295,6 +301,7 @@ func (h *host) publish(ctx context.Context) error {
 		return err
 	}
 	h.state.Net = ref
+	h.auditor.know(found)
 	h.log.Info("net for players", "net", ref.Name, "bytes", ref.Bytes)
 	return nil
 }

@@ -45,7 +45,7 @@ func openHost(t *testing.T, dir, listen string) (link fleet.Link, log *said, clo
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- Host(ctx, HostOptions{Effective: runtest.Resolve(t, dir, ""), Listen: listen, Command: "test", Version: "v1", Log: runtest.LogTo(log)})
+		done <- Host(ctx, HostOptions{Effective: runtest.Resolve(t, dir, "--resign-q=-1"), Listen: listen, Command: "test", Version: "v1", Log: runtest.LogTo(log)})
 	}()
 	close = sync.OnceFunc(func() {
 		cancel()
@@ -239,6 +239,7 @@ func TestRefusedGames(t *testing.T) {
 		h := &host{log: runtest.LogTo(&said{}), dir: run.NewDir(dir, "main", "run", "", ""), fleet: DirOf(dir), job: "run", seed: info.Seed}
 		h.players, h.nets = map[fleet.Player]*PlayerEntry{player: entry}, map[string]bool{net: true}
 		h.roster.Players = []*PlayerEntry{entry}
+		h.auditor = &auditor{}
 		if h.ledger, err = readLedger(t.Context(), h.dir, h.fleet.ledger(), h.roster.Players); err != nil {
 			t.Fatal(err)
 		}

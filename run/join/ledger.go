@@ -160,6 +160,11 @@ func (h *host) take(ctx context.Context, d *fleet.Delivery) error {
 		return d.Reject("this run does not know the player: it has begun anew. Join it with another --run-dir")
 	}
 	games, net, reason := h.check(e, d.Data)
+	h.mu.Lock()
+	if e.Distrusted != "" {
+		reason = e.Distrusted
+	}
+	h.mu.Unlock()
 	if reason != "" {
 		h.mu.Lock()
 		e.Rejected++
@@ -177,9 +182,14 @@ func (h *host) take(ctx context.Context, d *fleet.Delivery) error {
 		return run.Sleep(ctx, rosterTime) // nothing is settled: they come again
 	}
 	h.mu.Lock()
+	first := e.Games == 0
 	e.Games += int64(n)
 	h.changed = true
+	arithmetic := e.Beat.Arithmetic
 	h.mu.Unlock()
+	if n > 0 {
+		h.auditor.offer(e, arithmetic, games, first)
+	}
 	return d.Commit(n)
 }
 

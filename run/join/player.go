@@ -51,6 +51,7 @@ type player struct {
 	welcome fleet.Welcome
 	net     fleet.NetRef // that was fetched last
 	silent  bool         // the run does not answer, and that was said
+	numbers string       // arithmetic of this player
 }
 
 // Play plays for the run of a link until ctx ends, the run drains its players, or
@@ -109,7 +110,7 @@ func (p *player) play(ctx context.Context, mine joined) (*play.PlaySummary, erro
 	if o.Effective, err = p.opt.Configure(file, p.welcome.Job, p.welcome.Seed, p.models); err != nil {
 		return nil, err
 	}
-	o.Process = p.welcome.Process
+	o.Process, p.numbers = p.welcome.Process, arithmeticOf(o.Effective.Config)
 	if p.courier, err = newCourier(p.post, run.Dir{Root: p.opt.Root}, processName(o.Process), p.log); err != nil {
 		return nil, err
 	}
@@ -203,7 +204,7 @@ func (p *player) answered() {
 func (p *player) beat(ctx context.Context, stop context.CancelCauseFunc) error {
 	for {
 		games, waiting := p.courier.counts()
-		state, err := p.post.Beat(ctx, fleet.Beat{Net: p.net.Name, Games: games, Waiting: waiting})
+		state, err := p.post.Beat(ctx, fleet.Beat{Net: p.net.Name, Games: games, Waiting: waiting, Arithmetic: p.numbers})
 		switch {
 		case ctx.Err() != nil:
 			return nil

@@ -95,6 +95,9 @@ type PlayerEntry struct {
 	Games    int64      `json:"games"`    // of it that the run has counted since Joined
 	Rejected int64      `json:"rejected"` // chunks
 	Reason   string     `json:"reason,omitempty"`
+
+	// Distrusted says why no game of the player is taken any more; "" = they are.
+	Distrusted string `json:"distrusted,omitempty"`
 }
 
 // firstProcess is the number of the first player that joins: those of this machine have

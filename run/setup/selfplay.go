@@ -69,3 +69,11 @@ func CheckModels(e *config.Effective, dir run.Dir) error {
 	}
 	return nil
 }
+
+// GamesAreFunctions says whether net, seed and number decide a game of a configuration,
+// and nothing that came before it: no resignation that follows false ones, no course, no
+// rescorer.
+func GamesAreFunctions(c *config.Config) bool {
+	s := c.GetSelfplay()
+	return s.GetResign().GetQ() <= -1 && s.GetOpenings().GetOrder() != config.Openings_MASTERY && len(c.GetPlugins().GetRescorer()) == 0
+}
