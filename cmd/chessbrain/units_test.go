@@ -1,11 +1,18 @@
 package main
 
 import (
+	"bytes"
+	"errors"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
 var (
@@ -22,8 +29,8 @@ func TestUnits(t *testing.T) {
 		t.Fatal(err)
 	}
 	units, err := filepath.Glob(filepath.Join(dir, "*.service"))
-	if err != nil || len(units) != 5 {
-		t.Fatalf("%d units, want 5: %v", len(units), err)
+	if err != nil || len(units) != 6 {
+		t.Fatalf("%d units, want 6: %v", len(units), err)
 	}
 	for _, path := range units {
 		text, err := os.ReadFile(path)
@@ -75,6 +82,73 @@ func TestUnits(t *testing.T) {
 					t.Errorf("run.env: %s: chessbrain %s has no flag --%s", name, command, flag[1])
 				}
 			}
+		}
+	}
+}
+
+// TestManifests holds what starts players on clusters against the program: each names
+// selfplay with flags that there are, and the files' own languages are what their programs
+// read.
+func TestManifests(t *testing.T) {
+	const dir = "../../scripts/fleet"
+	flags := find(t, "selfplay").Flags()
+	for _, name := range []string{"kubernetes.yaml", "player.nomad.hcl", "player.slurm", "Dockerfile"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, joins := string(data), 0
+		for _, line := range strings.Split(text, "\n") {
+			_, args, ok := strings.Cut(line, "selfplay")
+			if !ok {
+				continue
+			}
+			for _, flag := range unitFlag.FindAllStringSubmatch(args, -1) {
+				if flag[1] != "help" && flags.Lookup(flag[1]) == nil {
+					t.Errorf("%s: chessbrain selfplay has no flag --%s", name, flag[1])
+				}
+				if flag[1] == "join" {
+					joins++
+				}
+			}
+		}
+		if joins == 0 {
+			t.Errorf("%s: nobody joins", name)
+		}
+		for open, close := range map[string]string{"{": "}", "[": "]"} {
+			if strings.Count(text, open) != strings.Count(text, close) {
+				t.Errorf("%s: %d %s and %d %s", name, strings.Count(text, open), open, strings.Count(text, close), close)
+			}
+		}
+	}
+	manifest, err := os.ReadFile(filepath.Join(dir, "kubernetes.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := []string{}
+	for decoder := yaml.NewDecoder(bytes.NewReader(manifest)); ; {
+		var object struct {
+			Kind string
+			Spec map[string]any
+		}
+		err := decoder.Decode(&object)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, object.Kind)
+		if object.Spec["selector"] == nil {
+			t.Errorf("%s selects nothing", object.Kind)
+		}
+	}
+	if want := []string{"StatefulSet", "PodDisruptionBudget"}; !slices.Equal(kinds, want) {
+		t.Errorf("kubernetes.yaml has %v, want %v", kinds, want)
+	}
+	if bash, err := exec.LookPath("bash"); err == nil {
+		if out, err := exec.Command(bash, "-n", filepath.Join(dir, "player.slurm")).CombinedOutput(); err != nil {
+			t.Errorf("player.slurm: %s", out)
 		}
 	}
 }
