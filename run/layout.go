@@ -70,6 +70,12 @@ func (d Dir) Quarantine(process string) string {
 	return filepath.Join(d.Root, "quarantine", "plugins", process)
 }
 
+// Distrusted is where games lie that were a player's of another machine whose games are not
+// taken any more.
+func (d Dir) Distrusted(process string) string {
+	return filepath.Join(d.Root, "quarantine", "fleet", process)
+}
+
 func (d Dir) Logs() string { return filepath.Join(d.Root, "logs") }
 
 // Models is the directory of the accepted nets, which self-play plays.

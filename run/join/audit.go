@@ -253,7 +253,7 @@ func (h *host) takeBack(e *PlayerEntry) (games int, err error) {
 		return 0, err
 	}
 	name, root := processName(e.Process), h.dir.Selfplay()
-	aside := filepath.Join(h.dir.Root, "quarantine", "fleet", name)
+	aside := h.dir.Distrusted(name)
 	var entries []replay.RemovedFile
 	for _, path := range paths {
 		if filepath.Base(filepath.Dir(path)) != name || !strings.HasSuffix(path, replay.SealedSuffix) {
