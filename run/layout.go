@@ -76,6 +76,9 @@ func (d Dir) Distrusted(process string) string {
 	return filepath.Join(d.Root, "quarantine", "fleet", process)
 }
 
+// Fleet is the directory of what players on other machines need; it holds keys.
+func (d Dir) Fleet() string { return filepath.Join(d.Root, "fleet") }
+
 func (d Dir) Logs() string { return filepath.Join(d.Root, "logs") }
 
 // Models is the directory of the accepted nets, which self-play plays.

@@ -18,7 +18,7 @@ import (
 type Dir string
 
 // DirOf is the fleet's directory in a run.
-func DirOf(root string) Dir { return Dir(filepath.Join(root, "fleet")) }
+func DirOf(root string) Dir { return Dir(run.Dir{Root: root}.Fleet()) }
 
 func (d Dir) key() string     { return filepath.Join(string(d), "tls.pem") }
 func (d Dir) members() string { return filepath.Join(string(d), "members.json") }
