@@ -70,12 +70,6 @@ func (d Dir) Quarantine(process string) string {
 	return filepath.Join(d.Root, "quarantine", "plugins", process)
 }
 
-// Distrusted is where games lie that were a player's of another machine whose games are not
-// taken any more.
-func (d Dir) Distrusted(process string) string {
-	return filepath.Join(d.Root, "quarantine", "fleet", process)
-}
-
 // Fleet is the directory of what players on other machines need; it holds keys.
 func (d Dir) Fleet() string { return filepath.Join(d.Root, "fleet") }
 

@@ -253,7 +253,7 @@ func (h *host) takeBack(e *PlayerEntry) (games int, err error) {
 		return 0, err
 	}
 	name, root := processName(e.Process), h.dir.Selfplay()
-	aside := h.dir.Distrusted(name)
+	aside := h.fleet.distrusted(name)
 	var entries []replay.RemovedFile
 	for _, path := range paths {
 		if filepath.Base(filepath.Dir(path)) != name || !strings.HasSuffix(path, replay.SealedSuffix) {

@@ -25,7 +25,10 @@ func (d Dir) members() string { return filepath.Join(string(d), "members.json") 
 func (d Dir) roster() string  { return filepath.Join(string(d), "players.json") }
 func (d Dir) joins() string   { return filepath.Join(string(d), "joined.jsonl") }
 func (d Dir) ledger() string  { return filepath.Join(string(d), "ledger.json") }
-func (d Dir) server() string  { return filepath.Join(string(d), "server") }
+func (d Dir) distrusted(process string) string {
+	return filepath.Join(string(d), "distrusted", process)
+}
+func (d Dir) server() string { return filepath.Join(string(d), "server") }
 
 // make makes the directory.
 func (d Dir) make() error {
