@@ -252,7 +252,9 @@ func joining(c *cobra.Command, s *session, text string) (link fleet.Link, err er
 			return link, err
 		}
 	}
-	return link, s.resolve(c)
+	err = s.resolve(c)
+	s.command = strings.ReplaceAll(s.command, text, link.Address) // locks and logs say it: without the secret
+	return link, err
 }
 
 // joined plays for the run of a link.
@@ -276,9 +278,12 @@ func bindListen(c *cobra.Command, listen *string) {
 }
 
 // listening does work while players of other machines may join, if that is asked for.
-func listening[S any](ctx context.Context, o join.HostOptions, work func(context.Context) (S, error)) (S, error) {
+func listening[S any](ctx context.Context, s *session, o join.HostOptions, work func(context.Context) (S, error)) (S, error) {
 	if o.Listen == "" {
 		return work(ctx)
+	}
+	o.Greet = func(link fleet.Link) {
+		fmt.Fprintf(s.progress, "Players on other machines join with:\n  chessbrain selfplay --join %s\n", link)
 	}
 	both, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

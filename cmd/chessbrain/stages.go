@@ -71,7 +71,7 @@ holds.`,
 					return nil, err
 				}
 				host := join.HostOptions{Effective: settled.Playing(run.Dir{Root: settled.Root}.Models()), Listen: listen, Command: s.command, Version: version(), Log: s.log, Locked: true}
-				done, err := listening(ctx, host, func(ctx context.Context) (*cycle.Summary, error) {
+				done, err := listening(ctx, s, host, func(ctx context.Context) (*cycle.Summary, error) {
 					return cycle.Run(ctx, cycle.Options{
 						Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
 						Stage: only,
@@ -125,7 +125,7 @@ no net, recipe or file is one of recipe first, on a CPU.`,
 			}
 			return perform(c, s, func(ctx context.Context) (*reported, error) {
 				host := join.HostOptions{Effective: s.effective, Listen: listen, Command: s.command, Version: version(), Log: s.log}
-				done, err := listening(ctx, host, func(ctx context.Context) (*train.Summary, error) {
+				done, err := listening(ctx, s, host, func(ctx context.Context) (*train.Summary, error) {
 					return train.Train(ctx, train.Options{
 						Training: setup.TrainingOf(s.effective), Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
 						LockWait: lockWait,

@@ -34,6 +34,10 @@ type HostOptions struct {
 	Version   string // of the program
 	Log       *slog.Logger
 	Locked    bool // the caller holds the run
+
+	// Greet tells people the link with which players join. It is secret, so it goes into
+	// no log.
+	Greet func(link fleet.Link)
 }
 
 const (
@@ -267,7 +271,7 @@ func (h *host) greet() {
 			h.log.Error("no link for players", "error", err)
 			return
 		}
-		h.log.Info("players on other machines join with: chessbrain selfplay --join " + link.String())
+		h.opt.Greet(link)
 		return
 	}
 }
