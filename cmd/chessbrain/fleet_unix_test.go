@@ -10,13 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/internal/testing/slow"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
 )
@@ -105,12 +105,12 @@ func ordinals(t *testing.T, root, process string) map[uint64]int {
 
 // TestFleetKills kills the trainer, with the server in it, and the players of a real run at
 // random moments. What players know to be delivered is in the run, the run has no game
-// twice, and none that no player has.
+// twice, and none that no player has. FLEET_KILLS=200 is the acceptance.
 func TestFleetKills(t *testing.T) {
 	t.Parallel()
 	players, kills := 2, 4
-	if slow.On {
-		players, kills = 4, 200
+	if n, err := strconv.Atoi(os.Getenv("FLEET_KILLS")); err == nil {
+		players, kills = 4, n
 	}
 	dir := t.TempDir()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

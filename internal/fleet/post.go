@@ -37,7 +37,7 @@ func Dial(link Link, instance string, patient bool, log *slog.Logger) (Post, err
 	}
 	player := Player{Member: key, Instance: instance}
 	nc, err := nats.Connect("tls://"+link.Address, nats.Nkey(key, pair.Sign), nats.Secure(link.tls()), nats.CustomInboxPrefix(inboxOf(key)),
-		nats.Name(instance), nats.MaxReconnects(-1), nats.ReconnectWait(2*time.Second), nats.ReconnectJitter(3*time.Second, 3*time.Second),
+		nats.Name(instance), nats.MaxReconnects(-1), nats.ReconnectWait(200*time.Millisecond), nats.ReconnectJitter(3*time.Second, 3*time.Second),
 		nats.Timeout(apiTime), nats.IgnoreAuthErrorAbort(), nats.ReconnectBufSize(-1), // what is sent without a connection fails at once
 
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {

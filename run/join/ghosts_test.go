@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,7 +17,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fleet"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/testing/memfs"
-	"github.com/chessbrain/chessbrain/internal/testing/slow"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 )
@@ -32,6 +32,8 @@ type ghosts struct {
 	games  int // of a chunk
 	faults atomic.Int64
 	done   atomic.Int64
+
+	patience time.Duration // after which what has no verdict is sent again
 }
 
 // chunk returns a sealed chunk of a process.
@@ -139,7 +141,7 @@ func (g *ghosts) haunt(ctx context.Context, id int, share float64) error {
 				confirmed++
 				g.done.Add(1)
 			}
-		case <-time.After(3 * time.Second): // all that is open, again
+		case <-time.After(g.patience): // all that is open, again
 			for _, n := range open {
 				send(g.chunk(process, n))
 			}
@@ -151,11 +153,13 @@ func (g *ghosts) haunt(ctx context.Context, id int, share float64) error {
 
 // TestGhosts: many players deliver games while they die, repeat themselves and lie, and
 // while the run's host is stopped and loses its mailbox. Each game is in the run once.
-// The long form is the acceptance of the fleet: a million games.
+// FLEET_PLAYERS=5000 is the acceptance of the fleet: a million games, 1 100 faults.
 func TestGhosts(t *testing.T) {
-	number, chunks, games, faults, restarts := 8, 12, 5, 60, 2
-	if slow.On {
-		number, chunks, games, faults, restarts = 5000, 8, 25, 1100, 4
+	number, chunks, games, faults, restarts := 6, 8, 5, 30, 2
+	patience := 500 * time.Millisecond
+	if many, err := strconv.Atoi(os.Getenv("FLEET_PLAYERS")); err == nil {
+		number, games, faults, restarts = many, 25, many*11/50, 4
+		patience = 3 * time.Second // they wait for each other
 	}
 	dir := t.TempDir() + "/run"
 	link, log, closeHost := openHost(t, dir, "127.0.0.1:0")
@@ -163,7 +167,7 @@ func TestGhosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &ghosts{t: t, net: roster.Nets[0].Name, seed: 7, chunks: chunks, games: games}
+	g := &ghosts{t: t, net: roster.Nets[0].Name, seed: 7, chunks: chunks, games: games, patience: patience}
 	g.link.Store(&link)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()

@@ -102,6 +102,10 @@ func (p *player) play(ctx context.Context, mine joined) (*play.PlaySummary, erro
 	if err := p.join(ctx, &mine); err != nil {
 		return nil, err
 	}
+	if p.welcome.State.Drain {
+		p.log.Info(letGo)
+		return nil, nil
+	}
 	file, err := config.Parse("configuration of run "+p.welcome.Job, []byte(p.welcome.Config))
 	if err != nil {
 		return nil, fmt.Errorf("%w: install the same chessbrain on both machines", err)
@@ -133,7 +137,7 @@ func (p *player) play(ctx context.Context, mine joined) (*play.PlaySummary, erro
 	drained := errors.Is(context.Cause(playing), errDrained)
 	if drained && errors.Is(err, run.ErrInterrupted) {
 		err = nil
-		p.log.Info("the run lets its players go")
+		p.log.Info(letGo)
 	}
 	end()
 	err = errors.Join(err, <-beats, <-delivered)
@@ -144,8 +148,10 @@ func (p *player) play(ctx context.Context, mine joined) (*play.PlaySummary, erro
 	return summary, errors.Join(err, finishErr)
 }
 
+const letGo = "the run lets its players go (chessbrain fleet drain)"
+
 // errDrained is why a player stops that the run lets go.
-var errDrained = errors.New("the run lets its players go")
+var errDrained = errors.New(letGo)
 
 // join asks until it is answered, and fetches the first net.
 func (p *player) join(ctx context.Context, mine *joined) (err error) {
