@@ -46,6 +46,9 @@ func (m *Memory) Next(ctx context.Context) (*Delivery, error) {
 		if len(m.waiting) > 0 {
 			d := m.waiting[0]
 			m.waiting = m.waiting[1:]
+			if len(m.waiting) > 0 {
+				m.wake() // another one that waits
+			}
 			m.mu.Unlock()
 			return d, nil
 		}
@@ -55,6 +58,14 @@ func (m *Memory) Next(ctx context.Context) (*Delivery, error) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
+	}
+}
+
+// wake wakes one Next.
+func (m *Memory) wake() {
+	select {
+	case m.arrived <- struct{}{}:
+	default:
 	}
 }
 
@@ -113,10 +124,7 @@ func (p *memoryPost) Deliver(_ context.Context, data []byte, _ int) error {
 		return nil
 	}
 	p.m.waiting = append(p.m.waiting, d)
-	select {
-	case p.m.arrived <- struct{}{}:
-	default:
-	}
+	p.m.wake()
 	return nil
 }
 
