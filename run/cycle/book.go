@@ -138,7 +138,7 @@ func (l *loop) beginSelfPlay(todo *Todo, e *Entry) error {
 
 // beginTrain says how many epochs are left of the cycle's samples.
 func (l *loop) beginTrain(todo *Todo, e *Entry) error {
-	now, err := trained(l.dir.Root)
+	now, _, err := trained(l.dir)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (l *loop) measure(stage Stage) (figures map[string]float64, net string, err
 		}
 	case Train:
 		var at checkpoint.Manifest
-		at, err = trained(l.dir.Root)
+		at, _, err = trained(l.dir)
 		figures[FigureSamples], figures[FigureSteps] = float64(at.Samples), float64(at.Step)
 		if first, ok := l.state.began[Train]; ok {
 			figures[FigureFrom], figures[FigureUpTo] = first.Figures[FigureFrom], first.Figures[FigureUpTo]
@@ -56,33 +56,28 @@ func (l *loop) measure(stage Stage) (figures map[string]float64, net string, err
 	return figures, net, err
 }
 
-// trained returns how far the current checkpoint of the run at root is, or the one before
-// it that a trainer takes where that is damaged. A run without one is not trained.
-func trained(root string) (none checkpoint.Manifest, err error) {
-	if _, exists, err := run.ReadRunInfo(root); err != nil || !exists {
-		return none, err
-	}
-	dir, _, err := setup.OpenDir(root)
-	if err != nil {
-		return none, err
-	}
+// trained returns how far the current checkpoint of a training is, or the one before it
+// that a trainer takes where that is damaged, and where it lies. A training without one has
+// not begun.
+func trained(dir run.Dir) (none checkpoint.Manifest, path string, err error) {
 	name, err := checkpoint.Current(fsx.OS, dir.Checkpoints)
 	if err != nil || name == "" {
-		return none, err
+		return none, "", err
 	}
-	data, err := fsx.ReadFile(fsx.OS, filepath.Join(dir.Checkpoints, name, "manifest.json"))
+	path = filepath.Join(dir.Checkpoints, name)
+	data, err := fsx.ReadFile(fsx.OS, filepath.Join(path, "manifest.json"))
 	if err != nil { // of one that is not there the trainer will say what is wrong with it
-		return none, gone(fmt.Errorf("read checkpoint: %w", err))
+		return none, "", gone(fmt.Errorf("read checkpoint: %w", err))
 	}
 	m, err := checkpoint.DecodeManifest(data)
 	if err != nil {
 		whole, loadErr := checkpoint.Load(fsx.OS, dir.Checkpoints)
 		if loadErr != nil {
-			return none, fmt.Errorf("checkpoint %s: %w", name, err)
+			return none, "", fmt.Errorf("checkpoint %s: %w", name, err)
 		}
-		m = whole.Manifest
+		m, path = whole.Manifest, whole.Path
 	}
-	return *m, nil
+	return *m, path, nil
 }
 
 // newestNet is the name of the net that plays in a run: of random weights while there

@@ -192,13 +192,17 @@ func (s *Status) training(state *State, p Process, _ float64) *Progress {
 	}
 	rate := float64(page.Rates.RowsPerSecond)
 	g := &Progress{What: "training", Have: float64(page.Step), Unit: "steps", Rate: float64(page.Rates.StepsPerSecond), Details: page.Stage}
+	if len(s.Trainings) > 1 {
+		g.What += " " + strings.TrimPrefix(p.Role, rolesOf[Train])
+	}
 	if page.Episodes > 0 { // it plays the games itself
 		g.Have, g.Need, g.Unit, g.Rate = float64(page.Episode), float64(page.Episodes), "games", float64(page.Rates.GamesPerSecond)
 	}
 	if loss, ok := page.Losses["policy_loss"]; ok {
 		g.Details += fmt.Sprintf(", policy loss %.4f", float64(loss))
 	}
-	if state != nil && s.Loop.Stage == Train && rate > 0 && g.Rate > 0 {
+	own := len(s.Trainings) > 0 && p.Role == string(run.Trainer(s.Trainings[0].Name)) // the one of the cycles
+	if state != nil && own && s.Loop.Stage == Train && rate > 0 && g.Rate > 0 {
 		e := state.began[Train]
 		rows := rate / g.Rate // of a step
 		g.Need = e.Figures[FigureSteps] + e.Figures[FigureUpTo]/rows

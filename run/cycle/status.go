@@ -30,16 +30,17 @@ type Status struct {
 	Created time.Time `json:"created,omitzero"`
 	Now     time.Time `json:"now"`
 
-	Loop      *LoopStatus    `json:"loop,omitempty"` // nil: the run has no cycles
-	Progress  []Progress     `json:"progress,omitempty"`
-	Nets      NetStatus      `json:"nets"`
-	Rows      RowStatus      `json:"rows"`
-	Ratings   []RatingStatus `json:"ratings,omitempty"` // strongest first
-	Ladder    *ladder.Result `json:"ladder,omitempty"`  // the newest
-	Disk      DiskStatus     `json:"disk"`
-	Processes []Process      `json:"processes,omitempty"`
-	Limits    []Limit        `json:"limits,omitempty"` // what matters most first
-	Warnings  []string       `json:"warnings,omitempty"`
+	Loop      *LoopStatus      `json:"loop,omitempty"` // nil: the run has no cycles
+	Progress  []Progress       `json:"progress,omitempty"`
+	Nets      NetStatus        `json:"nets"`
+	Rows      RowStatus        `json:"rows"`
+	Trainings []TrainingStatus `json:"trainings,omitempty"` // the run's own first
+	Ratings   []RatingStatus   `json:"ratings,omitempty"`   // strongest first
+	Ladder    *ladder.Result   `json:"ladder,omitempty"`    // the newest
+	Disk      DiskStatus       `json:"disk"`
+	Processes []Process        `json:"processes,omitempty"`
+	Limits    []Limit          `json:"limits,omitempty"` // what matters most first
+	Warnings  []string         `json:"warnings,omitempty"`
 }
 
 // LoopStatus is where the cycles are.
@@ -94,7 +95,7 @@ type RowStatus struct {
 	Shuffle  string  `json:"shuffle,omitempty"`   // name of the newest
 	Have     int64   `json:"have_rows,omitempty"` // set where the newest attempt had too few
 	Need     int64   `json:"need_rows,omitempty"`
-	Samples  int64   `json:"samples"` // trained on
+	Samples  int64   `json:"samples"` // that the run's own training was trained on
 	Steps    int64   `json:"steps"`
 	Ratio    float64 `json:"samples_per_row,omitempty"` // Samples / Rows
 }
@@ -151,6 +152,9 @@ func ReadStatus(ctx context.Context, root string) (*Status, error) {
 	s.Processes, err = readProcesses(ctx, dir)
 	warn(err)
 	s.readNets(dir)
+	if exists {
+		warn(s.readTrainings())
+	}
 	warn(s.readRows(dir, state))
 	index, err := readCatalogue(dir)
 	warn(err)
@@ -248,12 +252,14 @@ func (s *Status) readRows(dir run.Dir, state *State) error {
 			r.Have, r.Need = int64(last.Figures[FigureHave]), int64(last.Figures[FigureNeed])
 		}
 	}
-	at, trainErr := trained(s.Root)
-	r.Samples, r.Steps, r.Rows = at.Samples, at.Step, cmp.Or(r.Rows, at.Rows)
+	if len(s.Trainings) > 0 {
+		own := s.Trainings[0]
+		r.Samples, r.Steps, r.Rows = own.Samples, own.saved, cmp.Or(r.Rows, own.rows)
+	}
 	if r.Rows > 0 {
 		r.Ratio = float64(r.Samples) / float64(r.Rows)
 	}
-	return errors.Join(err, trainErr)
+	return err
 }
 
 // readDisk adds up the sizes of the run's files. Files that go away meanwhile do

@@ -12,7 +12,10 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/run/train"
 )
 
 // TestStatusOfRun reads the page of a run of two real cycles, as text and as JSON.
@@ -26,7 +29,7 @@ func TestStatusOfRun(t *testing.T) {
 	if err != nil || len(status.Warnings) > 0 {
 		t.Fatalf("%v, warnings %q", err, status.Warnings)
 	}
-	at, err := trained(root)
+	at, _, err := trained(run.NewDir(root, "main", "run", "", ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,6 +70,69 @@ func TestStatusOfRun(t *testing.T) {
 	info, _, err := run.ReadRunInfo(root)
 	if err != nil || info.Starts != 1 {
 		t.Errorf("%d starts are written down, want 1: %v", info.Starts, err)
+	}
+}
+
+// TestTrainingsBesideLoop: trainings of other sizes over the games of a loop, whose nets never
+// play, stand beside its own on the page. The loop goes on with its own.
+func TestTrainingsBesideLoop(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "run")
+	s, err := Run(t.Context(), Options{Effective: resolve(t, root, "--cycles=1"), Command: "test", Version: "test", Log: logTo(t.Output())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(run.Dir{Root: root}.ConfigFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, more := range map[string]string{"wide": "--net=12x1 --export-mode=extra --steps=24", "only": "--net=16x1 --export-mode=trainonly --steps=8"} {
+		e, err := runtest.ResolveText(root, "--source=shuffled --samples-per-epoch=32 --batch-size=8 --training-name="+name+" "+more)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := train.Train(t.Context(), train.Options{Training: setup.TrainingOf(e), Command: "test", Version: "test", Log: logTo(t.Output())}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after, err := os.ReadFile(run.Dir{Root: root}.ConfigFile()); err != nil || string(after) != string(before) {
+		t.Errorf("the run's configuration is another training's: %v", err)
+	}
+	own, _, err := trained(run.NewDir(root, "main", "run", "", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := ReadStatus(t.Context(), root)
+	if err != nil || len(status.Warnings) > 0 || len(status.Trainings) != 3 || status.Rows.Samples != own.Samples {
+		t.Fatalf("%v, warnings %q, trainings %+v, %d samples", err, status.Warnings, status.Trainings, status.Rows.Samples)
+	}
+	for i, want := range []TrainingStatus{{Name: "main", Steps: own.Step, Samples: own.Samples, Nets: 1, Newest: s.Net},
+		{Name: "only", Arch: "16x1", Steps: 8, Samples: 64}, {Name: "wide", Arch: "12x1", Steps: 24, Samples: 192, Nets: 6, Newest: "run-wide-s192-d"}} {
+		got := status.Trainings[i]
+		if got.Name != want.Name || !strings.HasPrefix(got.Arch, want.Arch) || got.Steps != want.Steps || got.Samples != want.Samples || got.AtWork ||
+			got.Nets != want.Nets || !strings.HasPrefix(got.Newest, want.Newest) || got.Losses["policy_loss"] == 0 {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+	var text strings.Builder
+	if err := status.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"trainings  main: ", "only: 16x1", "wide: 12x1", "24 steps, 192 samples", "6 nets, the newest run-wide-s192-d", "policy loss "} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the page lacks %q:\n%s", want, text.String())
+		}
+	}
+	// At work, each is named.
+	status.Processes = []Process{{Role: "trainer-main", Page: []byte(`{"step": 8}`)}, {Role: "trainer-wide", Page: []byte(`{"step": 30, "rates": {"rows_s": 99}}`)}}
+	status.Progress, status.Trainings = nil, nil
+	if err := status.readTrainings(); err != nil || !status.Trainings[2].AtWork || status.Trainings[2].Steps != 30 || status.Trainings[2].Rate != 99 || status.Trainings[1].AtWork {
+		t.Errorf("%v, trainings %+v", err, status.Trainings)
+	}
+	if status.addProgress(nil); len(status.Progress) != 2 || status.Progress[0].What != "training main" || status.Progress[1].What != "training wide" {
+		t.Errorf("progress %+v", status.Progress)
+	}
+	if next, err := setup.OfLoop(resolve(t, root, "")); err != nil || next.Config.GetTraining().GetTrainingName() != "main" || next.Config.GetModel().GetArch().GetConvTower().GetFilters() != 8 {
+		t.Errorf("the loop would go on with %v, %v", next.Config.GetTraining(), err)
 	}
 }
 

@@ -149,6 +149,12 @@ func (s *Status) writeRows(row func(name, format string, args ...any)) {
 	if r.Ratio > 0 {
 		text += fmt.Sprintf(": %.2f samples for each row of self-play", r.Ratio)
 	}
+	if len(s.Trainings) > 1 {
+		for i, t := range s.Trainings {
+			row(first(i, "trainings"), "%s: %s", t.Name, t.String(r.Rows))
+		}
+		return
+	}
 	row("trained", "%s", text)
 }
 

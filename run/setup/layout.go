@@ -112,6 +112,35 @@ func OpenDir(root string) (run.Dir, run.RunInfo, error) {
 	return dir, info, err
 }
 
+// Trainings lays out the run at root for each of its trainings: that of the run's
+// configuration, then the others by name.
+func Trainings(root string) ([]run.Dir, error) {
+	own, info, err := OpenDir(root)
+	if err != nil {
+		return nil, err
+	}
+	names, err := fsx.Dirs(fsx.OS, own.Trainings())
+	if err != nil {
+		return nil, err
+	}
+	all := []run.Dir{own}
+	for _, name := range names {
+		if name == own.Training {
+			continue
+		}
+		other := run.NewDir(root, name, info.Job, "", "")
+		if path := other.TrainingConfig(); fsx.IsFile(path) { // older programs wrote none
+			file, err := config.Load(path)
+			if err != nil {
+				return all, fmt.Errorf("read the configuration of training %s: %w", name, err)
+			}
+			other = dirOf(file.Config, root, info.Job)
+		}
+		all = append(all, other)
+	}
+	return all, nil
+}
+
 // NoRun is the error of a directory that is no run's.
 func NoRun(root string) error {
 	return fmt.Errorf("%s is not a run directory (no run.json); name one, or start with chessbrain train", root)

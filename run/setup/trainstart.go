@@ -78,7 +78,11 @@ func (s *Start) compare() error {
 		return nil // another training's: this one may have a net of its own
 	}
 	diff := s.ofKeptNet(config.Compare(before.Config, c))
-	for _, change := range ArithmeticChanges(s.Arithmetic(), s.Info.Arithmetic) {
+	was := s.Info.Arithmetic
+	if s.Joins() {
+		was = s.Arithmetic() // that of its own latest start is not written down
+	}
+	for _, change := range ArithmeticChanges(s.Arithmetic(), was) {
 		if !c.GetDeterministic() {
 			diff.Logged = append(diff.Logged, change)
 			continue
@@ -105,6 +109,14 @@ func (s *Start) ofKeptNet(d config.Diff) config.Diff {
 		d.Refused = append(d.Refused, change)
 	}
 	return d
+}
+
+// Joins says whether the training stands beside the run's own and its nets never play: the
+// run's configuration and run.json are then another training's, which those who play,
+// continue or look at the run go by.
+func (t *Training) Joins() bool {
+	own, _, err := OpenDir(t.Root)
+	return err == nil && own.Training != t.Name && (t.Export.Mode == HandOverExtra || t.Export.Mode == ExportNever)
 }
 
 // Kinds of rows, by the section of a checkpoint that says how far they are read. A

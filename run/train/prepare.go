@@ -131,14 +131,22 @@ func (c *core) writeStart() error {
 	if err := c.writeConfig("", c.cfg.Text()); err != nil {
 		return err
 	}
-	return run.WriteJSON(c.dir.RunFile(), c.info)
+	info := c.info
+	if c.cfg.Joins() {
+		info.ConfigHash, info.Arithmetic, info.Arch = before.ConfigHash, before.Arithmetic, before.Arch
+	}
+	return run.WriteJSON(c.dir.RunFile(), info)
 }
 
 // writeConfig writes an effective configuration, and a copy into the history, whose
-// name ends with that suffix.
+// name ends with that suffix. The run's own stays where the training only joins it.
 func (c *core) writeConfig(suffix string, text []byte) error {
 	name := fmt.Sprintf("%04d_%s%s.textproto", c.info.Starts, time.Now().UTC().Format("20060102T150405"), suffix)
-	for _, path := range []string{filepath.Join(c.dir.History(), name), c.dir.TrainingConfig(), c.dir.ConfigFile()} {
+	paths := []string{filepath.Join(c.dir.History(), name), c.dir.TrainingConfig()}
+	if !c.cfg.Joins() {
+		paths = append(paths, c.dir.ConfigFile())
+	}
+	for _, path := range paths {
 		if err := fsx.WriteFile(fsx.OS, path, text); err != nil {
 			return fmt.Errorf("write configuration: %w", err)
 		}
