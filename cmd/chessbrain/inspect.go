@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -62,7 +63,8 @@ func newReport() *cobra.Command {
 		Use:   "report [RUN]",
 		Short: "Plot a run's losses and games (SVG) and sum it up",
 		Long: `Plots a run's losses and games from its metrics and sums it up. With --html it also writes report.html: the pages of
-chessbrain watch in one file that needs nothing else, with the curves and the newest games.
+chessbrain watch in one file that needs nothing else, with the curves and the newest games. Of a run with several
+trainings the report has each one, in a directory of its name, and their losses in one picture.
 
 --mlflow and --wandb write the metrics for MLflow and for Weights & Biases. The same run again writes the same anew.
 chessbrain train and run have the flags, too: there the metrics follow the run.`,
@@ -75,7 +77,7 @@ chessbrain train and run have the flags, too: there the metrics follow the run.`
 			if output == "" {
 				output = filepath.Join(dir.Root, reportDir)
 			}
-			data, files, err := plot(dir, output)
+			text, files, err := plot(dir.Root, output)
 			if err == nil && html {
 				var path string
 				path, err = savePage(c.Context(), dir, output)
@@ -87,7 +89,7 @@ chessbrain train and run have the flags, too: there the metrics follow the run.`
 			if err != nil {
 				return pathError(err)
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%s\n%s\n", report.Summary(data), strings.Join(files, "\n"))
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s\n%s\n", text, strings.Join(files, "\n"))
 			return err
 		},
 	}
@@ -111,36 +113,86 @@ func savePage(ctx context.Context, dir run.Dir, output string) (string, error) {
 // reportDir is where the plots of a run lie in it.
 const reportDir = "report"
 
-// plot makes the report of a run; the last file is its text, with what the ladder said
-// last of a net of the run.
-func plot(dir run.Dir, output string) (*report.Data, []string, error) {
-	data, err := report.Read(filepath.Join(dir.Learning, monitor.MetricsName))
+// plot makes the report of a run and returns its text for a terminal. The last file is the
+// text of the run's own training, with what the ladder said last of a net of the run. Each
+// other training has a directory of its name for its report.
+func plot(root, output string) (text string, files []string, err error) {
+	all, err := readReports(root)
 	if err != nil {
-		return nil, nil, err
+		return "", nil, err
 	}
-	status, err := cycle.ReadStatus(context.Background(), dir.Root)
+	status, err := cycle.ReadStatus(context.Background(), root)
 	if err != nil {
-		return nil, nil, err
+		return "", nil, err
+	}
+	var more strings.Builder
+	if r := status.Ladder; r != nil {
+		more.WriteString("\n## Ladder\n\n```\n")
+		if err := r.Write(&more); err != nil {
+			return "", nil, err
+		}
+		more.WriteString("```\n")
 	}
 	if l := status.Loop; l != nil {
-		data.Loop = monitor.Count(l.Cycles, "cycle") + ", " + monitor.Count(l.Games, "game")
+		all[0].Loop = monitor.Count(l.Cycles, "cycle") + ", " + monitor.Count(l.Games, "game")
 	}
-	for _, r := range status.Ratings {
-		if _, samples, _, ok := run.ParseNetName(r.Name); ok {
-			data.Curves[report.Elo] = append(data.Curves[report.Elo], report.Point{X: float64(samples), Y: r.Elo})
+	if len(all) > 1 {
+		path, err := report.Compare(all, output)
+		if err != nil {
+			return "", nil, err
+		}
+		more.WriteString("\n## Other trainings of the run\n\n")
+		if path != "" {
+			files = append(files, path)
+			more.WriteString("![the policy loss of each](trainings.svg)\n\n")
 		}
 	}
-	slices.SortFunc(data.Curves[report.Elo], func(a, b report.Point) int { return cmp.Compare(a.X, b.X) })
-	var placed strings.Builder
-	if r := status.Ladder; r != nil {
-		placed.WriteString("\n## Ladder\n\n```\n")
-		if err := r.Write(&placed); err != nil {
-			return nil, nil, err
+	for _, data := range all {
+		for _, r := range status.Ratings {
+			line, samples, _, ok := run.ParseNetName(r.Name)
+			if ok && (len(all) == 1 || strings.HasSuffix(line, "-"+data.Training)) {
+				data.Curves[report.Elo] = append(data.Curves[report.Elo], report.Point{X: float64(samples), Y: r.Elo})
+			}
 		}
-		placed.WriteString("```\n")
+		slices.SortFunc(data.Curves[report.Elo], func(a, b report.Point) int { return cmp.Compare(a.X, b.X) })
 	}
-	files, err := report.Write(data, output, placed.String())
-	return data, files, err
+	for _, data := range all[1:] {
+		fmt.Fprintf(&more, "* [%[1]s](%[1]s/report.md)\n", data.Training)
+		others, err := report.Write(data, filepath.Join(output, data.Training), "")
+		if err != nil {
+			return "", nil, err
+		}
+		text, files = text+"\n"+report.Summary(data), append(files, others...)
+	}
+	own, err := report.Write(all[0], output, more.String())
+	return report.Summary(all[0]) + text, append(files, own...), err
+}
+
+// readReports reads the metrics of the trainings of a run that have any, the run's own first.
+func readReports(root string) (all []*report.Data, err error) {
+	dirs, err := setup.Trainings(root)
+	if err != nil {
+		return nil, err
+	}
+	var empty error
+	for _, dir := range dirs {
+		data, err := report.Read(filepath.Join(dir.Learning, monitor.MetricsName))
+		switch {
+		case errors.Is(err, report.ErrEmpty) || errors.Is(err, fs.ErrNotExist): // not begun
+			empty = cmp.Or(empty, err)
+			continue
+		case err != nil:
+			return nil, err
+		}
+		if len(dirs) > 1 {
+			data.Training = dir.Training
+		}
+		all = append(all, data)
+	}
+	if len(all) == 0 {
+		return nil, empty
+	}
+	return all, nil
 }
 
 func newDescribe() *cobra.Command {

@@ -165,11 +165,7 @@ func (r *reported) Write(out io.Writer) error {
 	if err := r.printed.Write(out); err != nil || !r.well {
 		return err
 	}
-	dir, _, err := setup.OpenDir(r.root)
-	if err != nil {
-		return err
-	}
-	_, files, err := plot(dir, filepath.Join(r.root, reportDir))
+	_, files, err := plot(r.root, filepath.Join(r.root, reportDir))
 	if errors.Is(err, report.ErrEmpty) || errors.Is(err, fs.ErrNotExist) { // nothing was trained
 		return nil
 	}

@@ -105,13 +105,13 @@ func (t TrainingStatus) String(rows int64) string {
 	if rows > 0 {
 		text += fmt.Sprintf(" (%.2f for each row)", float64(t.Samples)/float64(rows))
 	}
-	losses, where := t.HeldOut, " held out"
+	losses, where := t.HeldOut, "held-out "
 	if len(losses) == 0 {
 		losses, where = t.Losses, ""
 	}
 	for _, name := range []string{"policy_loss", "value_loss"} {
 		if loss, ok := losses[name]; ok {
-			text += fmt.Sprintf(", %s %.4f%s", strings.ReplaceAll(name, "_", " "), float64(loss), where)
+			text += fmt.Sprintf(", %s%s %.4f", where, strings.ReplaceAll(name, "_", " "), float64(loss))
 		}
 	}
 	switch {

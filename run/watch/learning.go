@@ -10,16 +10,22 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // curvePoints is the number of points from which on a curve is thinned to half of them.
 const curvePoints = 800
 
-// Learning is what the metrics of a run say of its training.
+// Learning is what the metrics of a run say of one training.
 type Learning struct {
+	Training  string   `json:"training"`
+	Trainings []string `json:"trainings"` // of the run, the one that is shown unasked first
+
 	Curves map[string][][2]float64 `json:"curves"` // by tag of monitor.Scalars: [x, y]
 	Ends   map[string]int64        `json:"ends"`   // games by end reason
 	Run    *monitor.Run            `json:"run,omitempty"`
@@ -185,34 +191,75 @@ func (f *follower) add(e monitor.Event) {
 	}
 }
 
-// Learning returns what is known up to now. Where processes of their own play, the games are
-// those of the first one.
-func (s *Source) Learning() (*Learning, error) {
-	return s.curves.get(curvesAge, s.readLearning)
+// course is what is known of one training.
+type course struct {
+	training string
+	curves   shared[*Learning]
+	learning follower // of the trainer's metrics
+	player   follower // of a player's, where the trainer plays no games
 }
 
-func (s *Source) readLearning() (*Learning, error) {
-	l, err := s.readMetrics()
+// Learning returns what is known up to now of a training, "" = that of the source's
+// directory. Where processes of their own play, the games are those of the first one.
+func (s *Source) Learning(training string) (*Learning, error) {
+	c, err := s.course(training)
+	if err != nil {
+		return nil, err
+	}
+	return c.curves.get(curvesAge, func() (*Learning, error) { return s.readLearning(c) })
+}
+
+// dirs are those of the run's trainings, first the source's own, which need not be there yet.
+func (s *Source) dirs() []run.Dir {
+	all, _ := s.trainings.get(gamesAge, func() ([]run.Dir, error) { return setup.Trainings(s.opt.Dir.Root) }) // what cannot be read is a warning of the status
+	others := slices.DeleteFunc(slices.Clone(all), func(d run.Dir) bool { return d.Training == s.opt.Dir.Training })
+	return append([]run.Dir{s.opt.Dir}, others...)
+}
+
+// course finds a training.
+func (s *Source) course(training string) (*course, error) {
+	training = cmp.Or(training, s.opt.Dir.Training)
+	all := s.dirs()
+	i := slices.IndexFunc(all, func(d run.Dir) bool { return d.Training == training })
+	if i < 0 {
+		return nil, &QuestionError{fmt.Sprintf("training %q: there is none of that name in %s", training, s.opt.Dir.Root)}
+	}
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	c := s.courses[training]
+	if c == nil {
+		c = &course{training: training, learning: follower{path: filepath.Join(all[i].Learning, monitor.MetricsName)}}
+		s.courses[training] = c
+	}
+	return c, nil
+}
+
+func (s *Source) readLearning(c *course) (*Learning, error) {
+	l, err := c.read(s.opt.Dir.Metrics)
 	if err == nil {
 		games, _ := s.Finished() // what is wrong with them stands where they are listed
-		l.Calibration = calibrate(games)
+		l.Training, l.Calibration = c.training, calibrate(games)
+		for _, d := range s.dirs() {
+			l.Trainings = append(l.Trainings, d.Training)
+		}
 	}
 	return l, err
 }
 
-func (s *Source) readMetrics() (*Learning, error) {
-	l, err := s.learning.read()
+// read goes on with the training's metrics, and with those of a player in the job's directory.
+func (c *course) read(metrics string) (*Learning, error) {
+	l, err := c.learning.read()
 	if err != nil || len(l.Ends) > 0 {
 		return l, err
 	}
-	if s.player.path == "" {
-		paths, _ := filepath.Glob(filepath.Join(s.opt.Dir.Metrics, playerRoles, monitor.MetricsName)) // the pattern is well-formed
+	if c.player.path == "" {
+		paths, _ := filepath.Glob(filepath.Join(metrics, playerRoles, monitor.MetricsName)) // the pattern is well-formed
 		if len(paths) == 0 {
 			return l, nil
 		}
-		s.player.path = paths[0]
+		c.player.path = paths[0]
 	}
-	played, err := s.player.read()
+	played, err := c.player.read()
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,17 @@ func script() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// readWhole reads all metrics of a training.
+func (s *Source) readWhole(ctx context.Context, training string) (l *Learning, err error) {
+	c, err := s.course(training)
+	for err == nil && (l == nil || l.Read < 1) {
+		if l, err = s.readLearning(c); err == nil {
+			err = ctx.Err()
+		}
+	}
+	return l, err
+}
+
 // Save writes the page as one file that needs nothing else: the state, the curves, the list
 // of the newest games, and some of them with their moves.
 func (s *Source) Save(ctx context.Context, out io.Writer) error {
@@ -50,12 +61,7 @@ func (s *Source) Save(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	learning, err := s.readLearning()
-	for err == nil && learning.Read < 1 {
-		if learning, err = s.readLearning(); err == nil {
-			err = ctx.Err()
-		}
-	}
+	first, err := s.readWhole(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -64,7 +70,12 @@ func (s *Source) Save(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	list := make([]brief, len(games))
-	known := map[string]any{"/api/status": status, "/api/learning": learning, "/api/games": list}
+	known := map[string]any{"/api/status": status, "/api/learning": first, "/api/games": list}
+	for _, name := range first.Trainings {
+		if known["/api/learning?training="+name], err = s.readWhole(ctx, name); err != nil {
+			return err
+		}
+	}
 	for i := range games {
 		list[i] = briefOf(games[i].ID, &games[i].View)
 		if g := games[i]; i < savedGames {

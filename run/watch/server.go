@@ -45,17 +45,17 @@ func Handler(s *Source, others ...*Source) (http.Handler, error) {
 	mux.HandleFunc("GET /{$}", s.index)
 	mux.Handle("GET /page/", http.StripPrefix("/page", http.FileServerFS(files)))
 	runs := append([]*Source{s}, others...)
-	of := func(ask func(*Source) (any, error)) http.HandlerFunc {
+	of := func(ask func(*Source, *http.Request) (any, error)) http.HandlerFunc {
 		return answer(func(r *http.Request) (any, error) {
 			s, err := runOf(r, runs)
 			if err != nil {
 				return nil, err
 			}
-			return ask(s)
+			return ask(s, r)
 		})
 	}
-	mux.HandleFunc("GET /api/status", of(func(s *Source) (any, error) { return s.Status() }))
-	mux.HandleFunc("GET /api/learning", of(func(s *Source) (any, error) { return s.Learning() }))
+	mux.HandleFunc("GET /api/status", of(func(s *Source, _ *http.Request) (any, error) { return s.Status() }))
+	mux.HandleFunc("GET /api/learning", of(func(s *Source, r *http.Request) (any, error) { return s.Learning(r.FormValue("training")) }))
 	mux.HandleFunc("GET /api/runs", answer(func(*http.Request) (any, error) { return compare(runs) }))
 	mux.HandleFunc("GET /api/playing", answer(s.game))
 	mux.HandleFunc("GET /api/games", answer(s.list))

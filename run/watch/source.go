@@ -6,12 +6,10 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
@@ -39,19 +37,19 @@ type Options struct {
 
 // Source knows a run. It is safe for concurrent use.
 type Source struct {
-	opt      Options
-	status   shared[*cycle.Status]
-	playing  shared[[]record.View]
-	games    shared[[]Finished]
-	curves   shared[*Learning]
-	learning follower // of the trainer's metrics
-	player   follower // of a player's, where the trainer plays no games
-	thinker  thinker
+	opt       Options
+	status    shared[*cycle.Status]
+	playing   shared[[]record.View]
+	games     shared[[]Finished]
+	trainings shared[[]run.Dir]
+	opening   sync.Mutex         // of courses
+	courses   map[string]*course // by the training's name
+	thinker   thinker
 }
 
 // New returns the source of a run, which works, has ended, or is about to begin.
 func New(opt Options) *Source {
-	s := &Source{opt: opt, learning: follower{path: filepath.Join(opt.Dir.Learning, monitor.MetricsName)}}
+	s := &Source{opt: opt, courses: map[string]*course{}}
 	s.status.costly, s.games.costly = true, true
 	s.thinker.free = make(chan struct{}, 1)
 	s.thinker.free <- struct{}{}

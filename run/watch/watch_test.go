@@ -25,6 +25,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/cycle"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 )
@@ -383,7 +384,11 @@ func TestFollower(t *testing.T) {
 func TestPlayersMetrics(t *testing.T) {
 	dir := run.NewDir(t.TempDir(), "main", "job", "", "")
 	s := New(Options{Dir: dir})
-	if l, err := s.readLearning(); err != nil || len(l.Curves) > 0 {
+	c, err := s.course("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, err := s.readLearning(c); err != nil || len(l.Curves) > 0 {
 		t.Errorf("nobody has written anything: %+v, %v", l, err)
 	}
 	e := &monitor.SelfPlay{Games: 9, Ends: map[string]int64{"checkmate": 9}, Rates: monitor.Rates{PositionsPerSecond: 77}}
@@ -399,8 +404,63 @@ func TestPlayersMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := s.readLearning()
+	l, err := s.readLearning(c)
 	if err != nil || l.Ends["checkmate"] != 9 || len(l.Curves["selfplay/positions_s"]) != 1 || l.Curves["selfplay/positions_s"][0] != [2]float64{9, 77} {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// TestTrainings shows each training of a run: served, of the one that is asked for, and saved,
+// all of them.
+func TestTrainings(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "run")
+	own := run.NewDir(root, "main", "job", "", "")
+	put := func(path string, text []byte) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, text, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(own.RunFile(), []byte(`{"version": 1, "job": "job", "starts": 3}`))
+	put(own.ConfigFile(), []byte(`training { training_name: "main" }`))
+	for i, name := range []string{"main", "wide", "tiny"} {
+		d := run.NewDir(root, name, "job", "", "")
+		put(d.TrainingConfig(), fmt.Appendf(nil, "training { training_name: %q }", name))
+		e := &monitor.Step{Step: 1, LR: monitor.Number(i + 1)}
+		e.V, e.Type, e.Seq = monitor.SchemaVersion, "step", 1
+		line, err := monitor.AppendJSON(nil, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(filepath.Join(d.Learning, monitor.MetricsName), line)
+	}
+	s := New(Options{Dir: own})
+	address := serve(t, s)
+	for question, want := range map[string]float64{"": 1, "?training=main": 1, "?training=tiny": 3, "?training=wide": 2} {
+		var l Learning
+		ask(t, address+"/api/learning"+question, &l)
+		if got := l.Curves["train/lr"]; strings.Join(l.Trainings, " ") != "main tiny wide" || len(got) != 1 || got[0][1] != want || question != "" && "?training="+l.Training != question {
+			t.Errorf("%q: training %s of %q, rate %v", question, l.Training, l.Trainings, got)
+		}
+	}
+	var status cycle.Status
+	if ask(t, address+"/api/status", &status); len(status.Trainings) != 3 || len(status.Warnings) > 0 {
+		t.Errorf("status has %+v, warnings %q", status.Trainings, status.Warnings)
+	}
+	if _, err := s.Learning("none"); err == nil || !strings.Contains(err.Error(), `training "none"`) {
+		t.Errorf("another name: %v", err)
+	}
+	var page strings.Builder
+	if err := s.Save(t.Context(), &page); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"main", "tiny", "wide"} {
+		if !strings.Contains(page.String(), `"/api/learning?training=`+name+`"`) && !strings.Contains(page.String(), `learning?training\u003d`+name) {
+			t.Errorf("the saved page lacks training %s", name)
+		}
+	}
+	// A run that is watched through another training shows that first.
+	if l, err := New(Options{Dir: run.NewDir(root, "wide", "job", "", "")}).Learning(""); err != nil || strings.Join(l.Trainings, " ") != "wide main tiny" || l.Training != "wide" {
 		t.Errorf("%+v, %v", l, err)
 	}
 }

@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"html"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
 // Line is a curve of a Chart.
@@ -49,7 +50,7 @@ func (c *Chart) Write(path string) error {
 	}
 	data, err := c.SVG()
 	if err == nil {
-		err = os.WriteFile(path, data, 0o644)
+		err = fsx.WriteFile(fsx.OS, path, data)
 	}
 	if err != nil {
 		return fmt.Errorf("plot %s: %w", path, err)

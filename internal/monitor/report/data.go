@@ -22,6 +22,7 @@ type Point struct{ X, Y float64 }
 // Data is what the reports are made of.
 type Data struct {
 	Job      string
+	Training string             // its name, where the run has several; "" = it is the only one
 	Runs     []monitor.Run      // starts and ends, in order
 	Curves   map[string][]Point // by tag of monitor.Scalars; values that are not finite are left out
 	Loop     string             // what a closed loop has done; "" = a training that plays itself

@@ -3,8 +3,8 @@ package report
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -53,6 +53,33 @@ func (f *figure) chart(d *Data) *Chart {
 	return c
 }
 
+// Compare draws the policy losses of several trainings over the rows that each was trained
+// on: held out, or of the steps where nothing is. It returns the file's path; "" = no
+// training has a loss.
+func Compare(all []*Data, dir string) (string, error) {
+	c := &Chart{Title: "Policy loss of each training", X: "samples trained on", Y: "loss"}
+	for _, d := range all {
+		tag := "val/policy_loss"
+		if len(d.Curves[tag]) < 2 {
+			tag = "train/policy_loss"
+		}
+		points := slices.Clone(thin(d.Curves[tag], maxPoints))
+		for i := range points {
+			points[i].X *= float64(d.Samples) / float64(max(d.Step, 1))
+		}
+		c.Lines = append(c.Lines, Line{Name: d.Training + " " + tag, Points: points, Width: 1.2, Dots: len(points) < 30})
+	}
+	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
+		return "", fmt.Errorf("make report directory: %w", err)
+	}
+	path := filepath.Join(dir, "trainings.svg")
+	err := c.Write(path)
+	if errors.Is(err, errNoData) {
+		return "", nil
+	}
+	return path, err
+}
+
 // Write makes an SVG of each figure that has data, and report.md, which ends with more, in
 // dir, which is created. It returns their paths.
 func Write(d *Data, dir, more string) ([]string, error) {
@@ -74,7 +101,7 @@ func Write(d *Data, dir, more string) ([]string, error) {
 		text += fmt.Sprintf("![%s](%s.svg)\n", f.name, f.name)
 	}
 	path := filepath.Join(dir, "report.md")
-	if err := os.WriteFile(path, []byte(text+more), 0o644); err != nil {
+	if err := fsx.WriteFile(fsx.OS, path, []byte(text+more)); err != nil { // two trainings may end at the same time
 		return paths, fmt.Errorf("write report: %w", err)
 	}
 	return append(paths, path), nil

@@ -86,6 +86,41 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// TestCompare: the losses of two trainings are in one picture, over their own samples, by name;
+// the text of one says whose it is.
+func TestCompare(t *testing.T) {
+	var all []*Data
+	for i, name := range []string{"main", "wide"} {
+		d, err := Read(writeRun(t, 6))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Training, d.Samples = name, 600*int64(i+1)
+		all = append(all, d)
+	}
+	dir := filepath.Join(t.TempDir(), "report")
+	path, err := Compare(all, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkSVG(t, path)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{">main val/policy_loss<", ">wide val/policy_loss<", ">1.2k</text>"} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("no %s in\n%s", want, data)
+		}
+	}
+	if head, _, _ := strings.Cut(Summary(all[1]), "\n"); head != "# Run job, training wide" {
+		t.Error(head)
+	}
+	if path, err := Compare([]*Data{{Training: "main"}}, dir); path != "" || err != nil {
+		t.Errorf("of nothing: %s, %v", path, err)
+	}
+}
+
 func checkSVG(t *testing.T, path string) {
 	t.Helper()
 	data, err := os.ReadFile(path)

@@ -18,7 +18,11 @@ const enoughEpisodes = 100
 func Summary(d *Data) string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	say("# Run %s\n", d.Job)
+	head := "# Run " + d.Job
+	if d.Training != "" {
+		head += ", training " + d.Training
+	}
+	say("%s\n", head)
 	say("%s, %s, %s trained on, %s skipped.", cmp.Or(d.Loop, monitor.Count(d.Episodes, "episode")), monitor.Count(d.Step, "step"), monitor.Count(d.Samples, "row"), monitor.Count(d.Skipped, "step"))
 	if n := len(d.Runs); n > 0 {
 		first, last := d.Runs[0], d.Runs[n-1]
@@ -42,7 +46,7 @@ func Summary(d *Data) string {
 	if d.Info.Unknown > 0 {
 		say("\n%d events of types that this build does not know were left out.", d.Info.Unknown)
 	}
-	if d.Loop == "" && d.Episodes < enoughEpisodes {
+	if d.Loop == "" && d.Episodes > 0 && d.Episodes < enoughEpisodes {
 		say("\nThis is too short to judge: a run of fewer than %d games shows that the machinery works, not that the net learns.", enoughEpisodes)
 	}
 	return b.String()

@@ -2,14 +2,17 @@
 import { chart } from "./chart.js";
 import { card, el, get, saved, table, ago } from "./dom.js";
 
-export function learning(main) {
+export function learning(main, training) {
+  const path = training ? `/api/learning?training=${training}` : "/api/learning";
+  const others = el("p", { class: "trainings" }); // of the run
   const head = el("p", { class: "note" }, "Reading the metrics ..."), grid = el("div", { class: "grid" });
-  main.append(head, grid);
+  main.append(others, head, grid);
   let timer;
   async function refresh() {
     try {
-      const l = await get("/api/learning");
+      const l = await get(path);
       head.textContent = l.read < 1 ? `${Math.round(100 * l.read)} % of the metrics are read` : describe(l.run);
+      if (l.trainings.length > 1) others.replaceChildren("Trainings: ", ...l.trainings.flatMap((name) => [el("a", { href: `#learning/${name}`, "aria-current": name === l.training && "true" }, name), " "]));
       grid.replaceChildren(...cards(l));
       if (!saved) timer = setTimeout(refresh, l.read < 1 ? 1500 : 5000);
     } catch (e) {

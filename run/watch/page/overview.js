@@ -8,7 +8,7 @@ export function overview(main) {
   return {
     status(s) {
       tiles.replaceChildren(...tilesOf(s));
-      work.replaceChildren(...[now(s), limits(s), health(s), disk(s)].filter(Boolean));
+      work.replaceChildren(...[now(s), trainings(s), limits(s), health(s), disk(s)].filter(Boolean));
       strength.replaceChildren(...[ladder(s), ratings(s)].filter(Boolean));
     },
   };
@@ -41,6 +41,14 @@ function now(s) {
     stage ? el("p", null, `cycle ${s.loop.cycle}: `, el("b", null, stage), s.loop.running ? "" : " (nobody works on it)") : null,
     work.length ? work : el("p", { class: "note" }, "No process works on this run. What follows is what it left."),
     el("p", { class: "note" }, `newest net: ${s.nets.newest}${s.nets.since ? `, ${ago(s.nets.since, Date.parse(s.now))}` : ""}`));
+}
+
+function trainings(s) {
+  if (!(s.trainings?.length > 1)) return null;
+  const loss = (t, name) => number((t.validation ?? t.losses)?.[name]);
+  return card("Trainings", table(["name", "net", ">steps", ">samples", ">policy loss", ">value loss", ">rows/s", ">nets"], s.trainings.map((t) => [
+    el("a", { href: `#learning/${t.name}` }, t.name), t.arch ?? "-", number(t.steps), number(t.samples), loss(t, "policy_loss"), loss(t, "value_loss"),
+    t.at_work ? number(t.rows_s) : "stopped", el("span", { title: t.newest_net }, String(t.nets))])));
 }
 
 function limits(s) {

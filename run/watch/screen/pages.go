@@ -353,13 +353,25 @@ func (s *Screen) drawSearch(c *canvas) string {
 
 // drawLearning draws curves of the training, and the newest alarms.
 func (s *Screen) drawLearning(c *canvas) string {
-	const keys = "up, down scroll"
+	keys := "up, down scroll"
 	l := s.seen.learning
 	if l == nil {
 		c.text(0, 0, dim, "reading the metrics ...")
 		return keys
 	}
 	y := 0
+	if len(l.Trainings) > 1 {
+		keys += "  left, right training"
+		x := c.text(0, y, dim, "trainings ")
+		for _, name := range l.Trainings {
+			st := plain
+			if name == l.Training {
+				st = inverse
+			}
+			x = c.text(x, y, st, " %s ", name)
+		}
+		y++
+	}
 	if l.Read < 1 {
 		c.text(0, y, warn, "%.0f %% of the metrics are read", 100*l.Read)
 		y++

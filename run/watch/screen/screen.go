@@ -20,7 +20,7 @@ type Run interface {
 	Status() (*cycle.Status, error)
 	Playing() ([]record.View, error)
 	Finished() ([]watch.Finished, error)
-	Learning() (*watch.Learning, error)
+	Learning(training string) (*watch.Learning, error)
 	Nets() []string
 	Think(context.Context, watch.Question) (*watch.Thought, error)
 	Give(context.Context, watch.Order) (string, error)
@@ -54,6 +54,8 @@ type Screen struct {
 	seen seen
 	said string // answer to the last order, or what is wrong with what was typed
 	top  int    // first line or chart that is shown, where there are more
+
+	training string // whose curves are shown; "" = those of the run's own
 
 	chosen int          // line of the games, then of the processes
 	opened *record.View // game that is looked at
@@ -94,7 +96,7 @@ func NewScreen(r Run, name string, colored bool) *Screen {
 
 // Look returns the work of reading what the page shows.
 func (s *Screen) Look() Work {
-	p, r := s.page, s.run
+	p, r, training := s.page, s.run, s.training
 	return func(context.Context) func() {
 		now := seen{known: true}
 		now.status, now.err = r.Status()
@@ -113,11 +115,11 @@ func (s *Screen) Look() Work {
 		case search:
 			now.nets = r.Nets()
 		case learning:
-			now.learning, err = r.Learning()
+			now.learning, err = r.Learning(training)
 		}
 		note(err)
 		return func() {
-			if s.page == p {
+			if s.page == p && s.training == training {
 				s.take(now)
 			}
 		}
@@ -191,7 +193,12 @@ func (s *Screen) Key(k Key) (work Work, quit bool) {
 		return s.Look(), false
 	}
 	switch s.page {
-	case overview, learning:
+	case learning:
+		if k == Left || k == Right {
+			return s.turn(k), false
+		}
+		s.top = moved(k, s.top, 1<<20)
+	case overview:
 		s.top = moved(k, s.top, 1<<20) // drawing bounds it
 	case games:
 		return s.gamesKey(k), false
@@ -207,6 +214,20 @@ func (s *Screen) show(p page) {
 	if s.page != p {
 		s.page, s.top, s.chosen, s.opened, s.seen = p, 0, 0, nil, seen{status: s.seen.status, nets: s.seen.nets}
 	}
+}
+
+// turn goes to the training before or after the one that is shown.
+func (s *Screen) turn(k Key) Work {
+	if s.seen.learning == nil {
+		return nil
+	}
+	names := s.seen.learning.Trainings
+	i := slices.Index(names, s.seen.learning.Training) + map[Key]int{Left: -1, Right: 1}[k]
+	if i < 0 || i >= len(names) {
+		return nil
+	}
+	s.training, s.top = names[i], 0
+	return s.Look()
 }
 
 // moved is a choice among n after a key.

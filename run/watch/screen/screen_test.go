@@ -38,8 +38,14 @@ type recorded struct {
 func (r *recorded) Status() (*cycle.Status, error)      { return &r.StatusPage, nil }
 func (r *recorded) Playing() ([]record.View, error)     { return r.Under, nil }
 func (r *recorded) Finished() ([]watch.Finished, error) { return r.Ended, nil }
-func (r *recorded) Learning() (*watch.Learning, error)  { return &r.Metrics, nil }
 func (r *recorded) Nets() []string                      { return r.NetNames }
+
+func (r *recorded) Learning(training string) (*watch.Learning, error) {
+	if training != "" {
+		r.Metrics.Training = training
+	}
+	return &r.Metrics, nil
+}
 
 func (r *recorded) Think(_ context.Context, q watch.Question) (*watch.Thought, error) {
 	r.asked = append(r.asked, q)
@@ -161,6 +167,26 @@ func TestSizes(t *testing.T) {
 	}
 	if text := strings.Join(s.Draw(39, 10), "\n"); !strings.Contains(text, "40x12 are needed") {
 		t.Errorf("%s", text)
+	}
+}
+
+// TestTrainings: of a run with several trainings the page of curves names each, and keys go
+// from one to the next.
+func TestTrainings(t *testing.T) {
+	r := open(t)
+	r.Metrics.Training, r.Metrics.Trainings = "main", []string{"main", "wide"}
+	s := NewScreen(r, "run", false)
+	if press(t, s, "4"); s.training != "" || !strings.HasPrefix(s.Draw(80, 24)[1], "trainings  main  wide") {
+		t.Errorf("%q:\n%s", s.training, strings.Join(s.Draw(80, 24), "\n"))
+	}
+	if press(t, s, "right right"); s.training != "wide" || r.Metrics.Training != "wide" {
+		t.Errorf("right leads to %q", s.training)
+	}
+	if press(t, s, "left left"); s.training != "main" {
+		t.Errorf("left leads to %q", s.training)
+	}
+	if last := s.Draw(80, 24)[23]; !strings.Contains(last, "left, right training") {
+		t.Errorf("the keys are not named: %s", last)
 	}
 }
 
