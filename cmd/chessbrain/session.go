@@ -188,10 +188,13 @@ func (s *session) open(c *cobra.Command) (err error) {
 		}
 		s.closers = append(s.closers, stop)
 	}
-	file := cfg.GetLogFilename()
+	file, logs := cfg.GetLogFilename(), c.Name()
+	if name := cfg.GetTraining().GetTrainingName(); s.trains() && name != run.FirstTraining { // trainings may start in the same second
+		logs += "-" + name
+	}
 	if file == "" {
 		if s.logName == "" {
-			s.logName = fmt.Sprintf("%s_%s.log", c.Name(), time.Now().Format("20060102T150405"))
+			s.logName = fmt.Sprintf("%s_%s.log", logs, time.Now().Format("20060102T150405"))
 		}
 		file = filepath.Join(run.Dir{Root: cfg.GetRunDir()}.Logs(), s.logName)
 	}
@@ -211,7 +214,7 @@ func (s *session) open(c *cobra.Command) (err error) {
 	}
 	s.closers = append(s.closers, closer.Close)
 	if cfg.GetLogFilename() == "" { // one more each start, also where a service starts it for ever
-		err := monitor.RemoveOldLogs(filepath.Join(filepath.Dir(file), c.Name()+"_*.log"), keptLogs)
+		err := monitor.RemoveOldLogs(filepath.Join(filepath.Dir(file), logs+"_*.log"), keptLogs)
 		if err != nil {
 			s.log.Warn("old logs could not be removed", "error", err)
 		}
