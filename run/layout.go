@@ -13,6 +13,7 @@ type Dir struct {
 	Checkpoints string // directory of <job>_step<NNNNNNNN> directories
 	Metrics     string // directory of the job's metrics: a directory for each process below it
 	Learning    string // directory of the training's metrics.jsonl and event files
+	Order       string // the training's journal; "" = the run's
 	Games       string // directory of <net>/<process>/*.games; "" = selfplay/
 }
 
@@ -28,11 +29,12 @@ func NewDir(root, training, job, checkpoints, metrics string) Dir {
 	d.Learning = d.Metrics
 	if training != FirstTraining {
 		d.Learning = filepath.Join(d.Metrics, string(Trainer(training)))
+		d.Order = filepath.Join(d.Trainings(), training, "journal")
 	}
 	return d
 }
 
-// FirstTraining is the training whose metrics are those of the job. Two trainings of a
+// FirstTraining is the training whose metrics and journal are those of the job. Two trainings of a
 // run that write one file would destroy it for each other.
 const FirstTraining = "main"
 
@@ -54,7 +56,8 @@ func (d Dir) Lock(r Role) string { return filepath.Join(d.Locks(), string(r)) }
 // restart measures it as the untrained net.
 func (d Dir) InitialNet() string { return filepath.Join(d.Root, "initial"+NetSuffix) }
 
-func (d Dir) Journal() string { return filepath.Join(d.Root, "journal") }
+// Journal is the order in which games entered the training.
+func (d Dir) Journal() string { return cmp.Or(d.Order, filepath.Join(d.Root, "journal")) }
 
 // Catalogue is the index of the run, and OldCatalogue the file that earlier programs
 // wrote in its place.

@@ -27,6 +27,7 @@ const (
 // training is where one training of the run keeps its checkpoints.
 type training struct {
 	checkpoints string
+	journal     string
 	atWork      bool // a process holds its lock
 }
 
@@ -49,7 +50,7 @@ func (g *collector) trainings() ([]training, error) {
 	slices.Sort(names)
 	var all []training
 	for _, name := range slices.Compact(names) {
-		t := training{checkpoints: g.dir.CheckpointsOf(name)}
+		t := training{g.dir.CheckpointsOf(name), run.NewDir(g.dir.Root, name, "", "", "").Journal(), false}
 		if name == g.dir.Training {
 			t.checkpoints = g.dir.Checkpoints
 		}
@@ -131,18 +132,20 @@ func readSection(dir, checkpoint, section string) ([]byte, error) {
 // name.
 func (g *collector) neededGames() (map[[16]byte]bool, error) {
 	ids := map[[16]byte]bool{}
-	entries, _, err := run.ReadJournal(g.dir.Journal())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for _, e := range entries {
-		if id, ok := e.GameID(); ok {
-			ids[id] = true
-		}
-	}
 	trainings, err := g.trainings()
 	if err != nil {
 		return nil, err
+	}
+	for _, t := range append(trainings, training{journal: run.Dir{Root: g.dir.Root}.Journal()}) {
+		entries, _, err := run.ReadJournal(t.journal)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		for _, e := range entries {
+			if id, ok := e.GameID(); ok {
+				ids[id] = true
+			}
+		}
 	}
 	for _, t := range trainings {
 		names, err := checkpoint.List(fsx.OS, t.checkpoints)

@@ -38,6 +38,9 @@ func dirOf(c *config.Config, root, job string) run.Dir {
 	if d.Learning != d.Metrics && !fsx.IsFile(filepath.Join(d.Learning, monitor.MetricsName)) && fsx.IsFile(d.PublishedFile()) {
 		d.Learning = d.Metrics // it was begun by a program that had one place for all trainings
 	}
+	if !fsx.IsFile(d.Journal()) && fsx.IsFile(filepath.Join(d.Checkpoints, "current")) {
+		d.Order = "" // likewise
+	}
 	return d
 }
 

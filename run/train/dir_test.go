@@ -2,8 +2,12 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +15,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"
@@ -154,5 +159,63 @@ func TestTwoTrainings(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkMetrics(t, d, 0, 9)
+	}
+}
+
+// TestTwoTrainingsOfGames: two trainings of one run that take the same games one by one leave
+// each other's journal alone. One that is killed goes on where it was, and the other does not
+// notice.
+func TestTwoTrainingsOfGames(t *testing.T) {
+	games, dir := t.TempDir()+"/games", t.TempDir()+"/run"
+	train(t, games, "--episodes=6")
+	more := "--source=dir --source-dir=" + run.Dir{Root: games}.Selfplay() + " --checkpoint-steps=2 --training-name="
+	train(t, dir, more+"main --steps=2")
+	const wider = "wide --net=12x1 --export-mode=extra --steps="
+	killed := startChild(t, dir, more+wider+"100000")
+	for step := 0; step < 5; { // after two checkpoints
+		e, ok := killed.next(t)
+		if !ok {
+			t.Fatalf("the second training ended: %s", killed.stderr.String())
+		}
+		if e.Type == "step" {
+			step++
+		}
+	}
+	train(t, dir, more+"main --steps=8")
+	if err := killed.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if code := killed.wait(t, nil); code != -1 {
+		t.Fatalf("the second training ended with %d:\\n%s", code, killed.stderr.String())
+	}
+	train(t, dir, more+wider+"10")
+	train(t, dir, more+"main --steps=10")
+	main, wide := run.NewDir(dir, "main", "run", "", ""), run.NewDir(dir, "wide", "run", "", "")
+	if a, b := journalIDs(t, main), journalIDs(t, wide); main.Journal() == wide.Journal() || len(a) == 0 || !slices.Equal(a, b) {
+		t.Errorf("games %q entered one training, %q the other", a, b)
+	}
+	nets, err := fsx.Dirs(fsx.OS, main.ToExportExtra())
+	for _, name := range nets {
+		if !strings.HasPrefix(name, "run-wide-s") {
+			t.Errorf("%s is handed over as a net of training wide", name)
+		}
+	}
+	if err != nil || len(nets) == 0 {
+		t.Errorf("nets %q, %v", nets, err)
+	}
+	own, _, err := setup.OpenDir(dir)
+	if err != nil || own.Training != "main" {
+		t.Errorf("the run is that of training %s, %v", own.Training, err)
+	}
+	all, err := setup.Trainings(dir)
+	if err != nil || len(all) != 2 || all[1].Journal() != wide.Journal() || all[1].Learning != wide.Learning {
+		t.Errorf("trainings %+v, %v", all, err)
+	}
+	// One that an older program began keeps the run's journal.
+	if err := errors.Join(os.Remove(wide.Journal()), os.Remove(filepath.Join(wide.Learning, monitor.MetricsName))); err != nil {
+		t.Fatal(err)
+	}
+	if all, err = setup.Trainings(dir); err != nil || all[1].Journal() != main.Journal() {
+		t.Errorf("an older training's journal is %s, %v", all[1].Journal(), err)
 	}
 }

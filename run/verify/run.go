@@ -24,16 +24,30 @@ func (c *checker) run(root string) {
 	}
 	c.locks(dir.Locks())
 	c.configs(dir.History())
-	entries := c.journal(dir.Journal())
+	trainings := []run.Dir{dir}
+	if err == nil {
+		if trainings, err = setup.Trainings(root); err != nil {
+			c.report.problem(root, Corrupt, "put the configuration back from a copy, or remove the training", "%v", err)
+		}
+	}
+	lines := map[string]int{} // of each journal
+	for _, d := range trainings {
+		if _, read := lines[d.Journal()]; !read {
+			lines[d.Journal()] = len(c.journal(d.Journal()))
+		}
+	}
 	if err == nil {
 		c.report.note("job %s, %s, last with %s", info.Job, monitor.Count(info.Starts, "start"), info.Program)
 	}
 	c.tree(root)
 	c.elsewhere(dir)
-	if dir.Checkpoints != "" {
-		if seen, path := c.counted(dir.Checkpoints); seen > int64(len(entries)) {
-			c.report.problem(dir.Journal(), Missing, "put the journal back from a copy, or begin a new run",
-				"%d lines, but checkpoint %s has seen %d games", len(entries), path, seen)
+	for _, d := range trainings {
+		if d.Checkpoints == "" {
+			continue
+		}
+		if seen, path := c.counted(d.Checkpoints); seen > int64(lines[d.Journal()]) {
+			c.report.problem(d.Journal(), Missing, "put the journal back from a copy, or begin a new run",
+				"%d lines, but checkpoint %s has seen %d games", lines[d.Journal()], path, seen)
 		}
 	}
 	c.references()
@@ -116,7 +130,7 @@ func (c *checker) journal(path string) []run.Entry {
 		return nil
 	}
 	entries := readLines(c, path, run.ReadJournal, remedy)
-	c.report.Entries = len(entries)
+	c.report.Entries += len(entries)
 	ids := make([][16]byte, 0, len(entries))
 	lines := make(map[[16]byte]int, len(entries))
 	for i, e := range entries {
