@@ -84,7 +84,7 @@ chessbrain train and run have the flags, too: there the metrics follow the run.`
 				files = append(files, path)
 			}
 			if err == nil {
-				err = trackOnce(dir, mlflow, wandb)
+				err = trackOnce(dir.Root, mlflow, wandb)
 			}
 			if err != nil {
 				return pathError(err)

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/internal/monitor/track"
 	"github.com/chessbrain/chessbrain/run"
@@ -27,8 +29,12 @@ func newTracker(dir run.Dir, c *config.Config, mlflow, wandb string) *track.Foll
 	settings := config.NotDefault(c)
 	delete(settings, "metrics.mlflow") // where the metrics go says nothing of the run
 	delete(settings, "metrics.wandb")
+	name := filepath.ToSlash(dir.Root)
+	if dir.Training != run.FirstTraining {
+		name += ", training " + dir.Training
+	}
 	return track.New(track.Options{
-		Metrics: filepath.Join(dir.Learning, monitor.MetricsName), Name: filepath.ToSlash(dir.Root), Version: version(),
+		Metrics: filepath.Join(dir.Learning, monitor.MetricsName), Name: name, Version: version(),
 		Settings: settings, MLflow: mlflow, Wandb: wandb, NetSuffix: run.NetSuffix,
 		Nets: func() (paths []string, err error) {
 			nets, err := run.ListNets(dir.Models())
@@ -36,23 +42,39 @@ func newTracker(dir run.Dir, c *config.Config, mlflow, wandb string) *track.Foll
 				return nil, nil
 			}
 			for _, n := range nets {
-				paths = append(paths, n.Path)
+				line, _, _, _ := run.ParseNetName(n.Name)
+				if dir.Training == run.FirstTraining || strings.HasSuffix(line, "-"+dir.Training) {
+					paths = append(paths, n.Path)
+				}
 			}
 			return paths, err
 		},
 	})
 }
 
-// trackOnce writes the metrics of a run as they are now.
-func trackOnce(dir run.Dir, mlflow, wandb string) error {
+// trackOnce writes the metrics of a run's trainings as they are now.
+func trackOnce(root, mlflow, wandb string) error {
 	if mlflow == "" && wandb == "" {
 		return nil
 	}
-	e, err := config.ResolveRun(dir.ConfigFile())
+	trainings, err := setup.Trainings(root)
 	if err != nil {
 		return err
 	}
-	return newTracker(dir, e.Config, mlflow, wandb).Close()
+	for _, dir := range trainings {
+		path := dir.TrainingConfig()
+		if !fsx.IsFile(path) {
+			path = dir.ConfigFile()
+		}
+		e, err := config.ResolveRun(path)
+		if err == nil {
+			err = newTracker(dir, e.Config, mlflow, wandb).Close()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // track has the metrics of the session's run follow it to MLflow and to W&B, where they
