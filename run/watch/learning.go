@@ -179,6 +179,11 @@ func (f *follower) add(e monitor.Event) {
 	}
 	switch e := e.(type) {
 	case *monitor.Run:
+		if f.run != nil && e.Arch == "" { // an end names neither net nor device
+			ended := *f.run
+			ended.Header, ended.Phase, ended.Message = e.Header, e.Phase, e.Message
+			e = &ended
+		}
 		f.run = e
 	case *monitor.Episode:
 		f.ends = e.Ends

@@ -426,13 +426,17 @@ func TestTrainings(t *testing.T) {
 	for i, name := range []string{"main", "wide", "tiny"} {
 		d := run.NewDir(root, name, "job", "", "")
 		put(d.TrainingConfig(), fmt.Appendf(nil, "training { training_name: %q }", name))
-		e := &monitor.Step{Step: 1, LR: monitor.Number(i + 1)}
-		e.V, e.Type, e.Seq = monitor.SchemaVersion, "step", 1
-		line, err := monitor.AppendJSON(nil, e)
-		if err != nil {
-			t.Fatal(err)
+		begin, step, end := &monitor.Run{Phase: monitor.RunStart, Arch: name}, &monitor.Step{Step: 1, LR: monitor.Number(i + 1)}, &monitor.Run{Phase: monitor.RunDone}
+		begin.Type, step.Type, end.Type = "run", "step", "run"
+		var lines []byte
+		for seq, e := range []monitor.Event{begin, step, end} {
+			e.Head().V, e.Head().Seq = monitor.SchemaVersion, uint64(seq+1)
+			var err error
+			if lines, err = monitor.AppendJSON(lines, e); err != nil {
+				t.Fatal(err)
+			}
 		}
-		put(filepath.Join(d.Learning, monitor.MetricsName), line)
+		put(filepath.Join(d.Learning, monitor.MetricsName), lines)
 	}
 	s := New(Options{Dir: own})
 	address := serve(t, s)
@@ -441,6 +445,9 @@ func TestTrainings(t *testing.T) {
 		ask(t, address+"/api/learning"+question, &l)
 		if got := l.Curves["train/lr"]; strings.Join(l.Trainings, " ") != "main tiny wide" || len(got) != 1 || got[0][1] != want || question != "" && "?training="+l.Training != question {
 			t.Errorf("%q: training %s of %q, rate %v", question, l.Training, l.Trainings, got)
+		}
+		if l.Run.Arch != l.Training || l.Run.Phase != monitor.RunDone {
+			t.Errorf("%q: it is described as %+v", question, l.Run)
 		}
 	}
 	var status cycle.Status

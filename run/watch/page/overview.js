@@ -8,8 +8,8 @@ export function overview(main) {
   return {
     status(s) {
       tiles.replaceChildren(...tilesOf(s));
-      work.replaceChildren(...[now(s), trainings(s), limits(s), health(s), disk(s)].filter(Boolean));
-      strength.replaceChildren(...[ladder(s), ratings(s)].filter(Boolean));
+      work.replaceChildren(...[now(s), limits(s), health(s), disk(s)].filter(Boolean));
+      strength.replaceChildren(...[trainings(s), ladder(s), ratings(s)].filter(Boolean));
     },
   };
 }
