@@ -137,15 +137,8 @@ func plot(root, output string) (text string, files []string, err error) {
 		all[0].Loop = monitor.Count(l.Cycles, "cycle") + ", " + monitor.Count(l.Games, "game")
 	}
 	if len(all) > 1 {
-		path, err := report.Compare(all, output)
-		if err != nil {
-			return "", nil, err
-		}
+		all[0].Compare(all)
 		more.WriteString("\n## Other trainings of the run\n\n")
-		if path != "" {
-			files = append(files, path)
-			more.WriteString("![the policy loss of each](trainings.svg)\n\n")
-		}
 	}
 	for _, data := range all {
 		for _, r := range status.Ratings {

@@ -51,7 +51,7 @@ func TestReportOfTrainings(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	for name, want := range map[string]string{"trainings.svg": ">wide train/policy_loss<", "losses.svg": "train/policy_loss", "wide/losses.svg": "train/policy_loss",
+	for name, want := range map[string]string{"trainings.svg": ">wide</text>", "losses.svg": "train/policy_loss", "wide/losses.svg": "train/policy_loss",
 		"report.md": "* [wide](wide/report.md)", "wide/report.md": "| policy_loss | 2.0000"} {
 		path := filepath.Join(output, filepath.FromSlash(name))
 		data, err := os.ReadFile(path)

@@ -254,7 +254,7 @@ func (s *Status) readRows(dir run.Dir, state *State) error {
 	}
 	if len(s.Trainings) > 0 {
 		own := s.Trainings[0]
-		r.Samples, r.Steps, r.Rows = own.Samples, own.saved, cmp.Or(r.Rows, own.rows)
+		r.Samples, r.Steps, r.Rows = own.Samples, own.Steps, cmp.Or(r.Rows, own.rows)
 	}
 	if r.Rows > 0 {
 		r.Ratio = float64(r.Samples) / float64(r.Rows)

@@ -123,9 +123,9 @@ func TestTrainingsBesideLoop(t *testing.T) {
 		}
 	}
 	// At work, each is named.
-	status.Processes = []Process{{Role: "trainer-main", Page: []byte(`{"step": 8}`)}, {Role: "trainer-wide", Page: []byte(`{"step": 30, "rates": {"rows_s": 99}}`)}}
+	status.Processes = []Process{{Role: "trainer-main", Page: []byte(`{"step": 8}`)}, {Role: "trainer-wide", Page: []byte(`{"losses": {"policy_loss": 1.5}, "rates": {"rows_s": 99}}`)}}
 	status.Progress, status.Trainings = nil, nil
-	if err := status.readTrainings(); err != nil || !status.Trainings[2].AtWork || status.Trainings[2].Steps != 30 || status.Trainings[2].Rate != 99 || status.Trainings[1].AtWork {
+	if err := status.readTrainings(); err != nil || !status.Trainings[2].AtWork || status.Trainings[2].Steps != 24 || status.Trainings[2].Losses["policy_loss"] != 1.5 || status.Trainings[2].Rate != 99 || status.Trainings[1].AtWork {
 		t.Errorf("%v, trainings %+v", err, status.Trainings)
 	}
 	if status.addProgress(nil); len(status.Progress) != 2 || status.Progress[0].What != "training main" || status.Progress[1].What != "training wide" {

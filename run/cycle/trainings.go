@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
@@ -17,22 +16,21 @@ import (
 	"github.com/chessbrain/chessbrain/run/train"
 )
 
-// TrainingStatus is how far one training of the run is: of its process while that works,
-// else of its newest checkpoint.
+// TrainingStatus is how far one training of the run is. Losses are those of its process
+// while that works.
 type TrainingStatus struct {
 	Name    string          `json:"name"`
 	Arch    string          `json:"arch,omitempty"` // of its net
 	AtWork  bool            `json:"at_work"`
-	Steps   int64           `json:"steps"`
-	Samples int64           `json:"samples"` // at the newest checkpoint
-	Saved   time.Time       `json:"saved,omitzero"`
+	Steps   int64           `json:"steps"`                // at the newest checkpoint, and so the samples
+	Samples int64           `json:"samples"`              // trained on
 	Losses  monitor.Numbers `json:"losses,omitempty"`     // of the newest step
 	HeldOut monitor.Numbers `json:"validation,omitempty"` // of the newest validation
 	Rate    float64         `json:"rows_s,omitempty"`     // rows a second, now
 	Nets    int             `json:"nets"`                 // that it handed over or published, and that are there
 	Newest  string          `json:"newest_net,omitempty"` // of them
 
-	saved, rows int64 // steps and positions of the games at the newest checkpoint
+	rows int64 // positions of the games that entered
 }
 
 // readTrainings fills in the trainings of the run, its own first. What cannot be read of one
@@ -48,8 +46,8 @@ func (s *Status) readTrainings() error {
 			}
 			t.AtWork = true
 			var page train.Page
-			if json.Unmarshal(p.Page, &page) == nil && page.Step >= t.Steps { // one that waits for its first rows has no step yet
-				t.Steps, t.Losses, t.HeldOut, t.Rate = page.Step, page.Losses, page.Validation, float64(page.Rates.RowsPerSecond)
+			if json.Unmarshal(p.Page, &page) == nil && len(page.Losses) > 0 { // one that waits for its first rows has none yet
+				t.Losses, t.HeldOut, t.Rate = page.Losses, page.Validation, float64(page.Rates.RowsPerSecond)
 			}
 		}
 		s.Trainings = append(s.Trainings, t)
@@ -64,9 +62,7 @@ func readTraining(dir run.Dir) (TrainingStatus, error) {
 	if path != "" {
 		var page train.Page
 		_, broken := run.ReadJSON(filepath.Join(path, "metrics.json"), &page)
-		t.Steps, t.Samples, t.Losses, t.HeldOut = at.Step, at.Samples, page.Losses, page.Validation
-		t.saved, t.rows = at.Step, at.Rows
-		t.Saved, _ = time.Parse(time.RFC3339, at.Created)
+		t.Steps, t.Samples, t.rows, t.Losses, t.HeldOut = at.Step, at.Samples, at.Rows, page.Losses, page.Validation
 		arch, unread := setup.ReadArch(filepath.Join(path, setup.NetFile))
 		if unread == nil {
 			t.Arch = arch.String()
@@ -114,14 +110,12 @@ func (t TrainingStatus) String(rows int64) string {
 			text += fmt.Sprintf(", %s%s %.4f", where, strings.ReplaceAll(name, "_", " "), float64(loss))
 		}
 	}
-	switch {
-	case !t.AtWork:
-		text += "; stopped"
-	case t.Rate > 0:
+	if t.AtWork {
 		text += fmt.Sprintf("; %.0f rows a second", t.Rate)
+	} else {
+		text += "; stopped"
 	}
-	text += "; " + monitor.Count(t.Nets, "net")
-	if t.Newest != "" {
+	if text += "; " + monitor.Count(t.Nets, "net"); t.Newest != "" {
 		text += ", the newest " + t.Newest
 	}
 	return text

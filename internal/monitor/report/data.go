@@ -43,6 +43,24 @@ type Data struct {
 // Elo is the tag of the curve of a loop's nets on its own rating list, by samples.
 const Elo = "ratings/elo"
 
+// OfTraining begins the tags of the losses of a run's trainings, which Compare puts side by side.
+const OfTraining = "training/"
+
+// Compare gives d the policy losses of several trainings, over the rows that each was trained
+// on: held out, or of the steps where nothing is.
+func (d *Data) Compare(all []*Data) {
+	for _, other := range all {
+		points := other.Curves["train/policy_loss"]
+		if heldOut := other.Curves["val/policy_loss"]; len(heldOut) > 1 {
+			points = heldOut
+		}
+		for _, p := range points {
+			p.X *= float64(other.Samples) / float64(other.Step)
+			d.Curves[OfTraining+other.Training] = append(d.Curves[OfTraining+other.Training], p)
+		}
+	}
+}
+
 // Read replays a metrics.jsonl.
 func Read(path string) (*Data, error) {
 	f, err := os.Open(path)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -30,6 +29,7 @@ func figures(d *Data) []figure {
 	return []figure{
 		{"elo", "Elo of the nets on the run's own list", "samples trained on", "Elo", []string{Elo}},
 		losses,
+		{"trainings", "Policy loss of each training", "samples trained on", "loss", d.Tags(OfTraining)},
 		{"policy", "Policy", "step", "nats", []string{"train/policy_loss", "val/policy_loss", "train/policy_entropy", "train/target_entropy", "train/legal_entropy"}},
 		{"accuracy", "Accuracy", "step", "share of rows", []string{"train/policy_accuracy", "val/policy_accuracy", "train/value_accuracy", "val/value_accuracy"}},
 		{"lr", "Learning rate", "step", "learning rate", []string{"train/lr"}},
@@ -47,37 +47,10 @@ func (f *figure) chart(d *Data) *Chart {
 	c := &Chart{Title: f.title, X: f.x, Y: f.y}
 	for _, tag := range f.tags {
 		points := thin(d.Curves[tag], maxPoints)
-		c.Lines = append(c.Lines, Line{Name: strings.TrimPrefix(tag, "selfplay/"), Points: points, Width: 1.2,
+		c.Lines = append(c.Lines, Line{Name: strings.TrimPrefix(strings.TrimPrefix(tag, "selfplay/"), OfTraining), Points: points, Width: 1.2,
 			Dashed: strings.HasPrefix(tag, "val"), Dots: len(points) < 30})
 	}
 	return c
-}
-
-// Compare draws the policy losses of several trainings over the rows that each was trained
-// on: held out, or of the steps where nothing is. It returns the file's path; "" = no
-// training has a loss.
-func Compare(all []*Data, dir string) (string, error) {
-	c := &Chart{Title: "Policy loss of each training", X: "samples trained on", Y: "loss"}
-	for _, d := range all {
-		tag := "val/policy_loss"
-		if len(d.Curves[tag]) < 2 {
-			tag = "train/policy_loss"
-		}
-		points := slices.Clone(thin(d.Curves[tag], maxPoints))
-		for i := range points {
-			points[i].X *= float64(d.Samples) / float64(max(d.Step, 1))
-		}
-		c.Lines = append(c.Lines, Line{Name: d.Training + " " + tag, Points: points, Width: 1.2, Dots: len(points) < 30})
-	}
-	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
-		return "", fmt.Errorf("make report directory: %w", err)
-	}
-	path := filepath.Join(dir, "trainings.svg")
-	err := c.Write(path)
-	if errors.Is(err, errNoData) {
-		return "", nil
-	}
-	return path, err
 }
 
 // Write makes an SVG of each figure that has data, and report.md, which ends with more, in

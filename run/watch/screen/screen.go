@@ -218,15 +218,12 @@ func (s *Screen) show(p page) {
 
 // turn goes to the training before or after the one that is shown.
 func (s *Screen) turn(k Key) Work {
-	if s.seen.learning == nil {
+	l := s.seen.learning
+	if l == nil || len(l.Trainings) == 0 {
 		return nil
 	}
-	names := s.seen.learning.Trainings
-	i := slices.Index(names, s.seen.learning.Training) + map[Key]int{Left: -1, Right: 1}[k]
-	if i < 0 || i >= len(names) {
-		return nil
-	}
-	s.training, s.top = names[i], 0
+	i := slices.Index(l.Trainings, l.Training) + map[Key]int{Left: -1, Right: 1}[k]
+	s.training, s.top = l.Trainings[max(min(i, len(l.Trainings)-1), 0)], 0
 	return s.Look()
 }
 
