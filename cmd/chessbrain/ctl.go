@@ -60,8 +60,8 @@ chessbrain selfplay (--process) knows status and stop. To replace a stage, see c
 			return nil, noFiles
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if role != "" && (process != 0 || !slices.Contains(ctlRoles, role)) {
-				return usagef("--role %s: want one of %s, and no --process", role, strings.Join(ctlRoles, ", "))
+			if role != "" && (process != 0 || !slices.Contains(ctlRoles, role) && !strings.HasPrefix(role, string(run.Trainer("")))) {
+				return usagef("--role %s: want trainer-NAME or one of %s, and no --process", role, strings.Join(ctlRoles, ", "))
 			}
 			if role != "" {
 				return ask(c, args[0], []run.Role{run.Role(role)}, "there is no "+role+" at work", run.Message{Type: args[1]})
@@ -70,7 +70,7 @@ chessbrain selfplay (--process) knows status and stop. To replace a stage, see c
 		},
 	}
 	c.Flags().Uint64Var(&process, "process", 0, "talk to this playing process (chessbrain selfplay --process N) and not to the trainer")
-	c.Flags().StringVar(&role, "role", "", "talk to the process of this role: "+strings.Join(ctlRoles, ", "))
+	c.Flags().StringVar(&role, "role", "", "talk to the process of this role: trainer-NAME of the training NAME, "+strings.Join(ctlRoles, ", "))
 	return c
 }
 
