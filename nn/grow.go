@@ -30,16 +30,13 @@ var growing = []string{BlockInput, BlockResidual, PolicyConvolutional, PolicyCla
 // batch norm (Goyal et al. 2017) and the shifts of their squeeze-and-excitation. Such a
 // block gives act(x), which is x with ReLU alone, since x comes out of a ReLU.
 func Grow(n *Net, to Arch, seed uint64) (*Net, error) {
-	if err := cmp.Or(n.Validate(), to.Validate()); err != nil {
-		return nil, err
-	}
-	if err := n.Arch.growsTo(to); err != nil {
+	if err := cmp.Or(n.Validate(), n.Arch.GrowsTo(to)); err != nil {
 		return nil, err
 	}
 	out := Init(to.Clone(), seed)
 	for i := range out.Params {
 		if old := n.param(out.Params[i].Name); old != nil {
-			out.Params[i].take(old, to.Sparse())
+			out.Params[i].take(old, to.Sparse(), 0)
 		}
 	}
 	for i := len(n.Arch.Blocks); i < len(to.Blocks); i++ {
@@ -50,9 +47,48 @@ func Grow(n *Net, to Arch, seed uint64) (*Net, error) {
 	return out, nil
 }
 
+// GrowMoments puts the numbers that an optimizer keeps for the parameters of n, in their
+// shapes, to where Grow puts the parameters. New ones are 0, or with mean the mean of the
+// old ones of the tensor; for a new block, of the tensor of the last old block. With a
+// second moment of 0 an optimizer such as Adam would change a new number in its first
+// hundred steps several times as much as an old one.
+func GrowMoments(n *Net, to Arch, mean bool) (*Net, error) {
+	if err := cmp.Or(n.Validate(), n.Arch.GrowsTo(to)); err != nil {
+		return nil, err
+	}
+	out, last := Zero(to.Clone()), BlockName(len(n.Arch.Blocks)-1)
+	for i := range out.Params {
+		p := &out.Params[i]
+		old, like, fill := n.param(p.Name), p.Name, float32(0)
+		if old == nil {
+			_, role, _ := strings.Cut(strings.TrimPrefix(p.Name, "tower."), ".")
+			like = last + "." + role
+		}
+		if mean {
+			fill = meanOf(n.Get(like))
+		}
+		for j := range p.Data {
+			p.Data[j] = fill
+		}
+		if old != nil {
+			p.take(old, to.Sparse(), fill)
+		}
+	}
+	return out, nil
+}
+
+// meanOf returns the mean of x, 0 where it is empty.
+func meanOf(x []float32) float32 {
+	sum := 0.0
+	for _, v := range x {
+		sum += float64(v)
+	}
+	return float32(sum / float64(max(1, len(x))))
+}
+
 // take puts the numbers of a smaller parameter of the same name into p. In the rows of old
-// outputs all columns of new inputs become 0.
-func (p *Param) take(old *Param, sparse bool) {
+// outputs all columns of new inputs become fill.
+func (p *Param) take(old *Param, sparse bool, fill float32) {
 	// Two parts stand one behind the other where squeeze-and-excitation gives factors and
 	// shifts, and where a sparse net's layers read the accumulators of both sides.
 	rowParts, columnParts := 1, 1
@@ -66,8 +102,10 @@ func (p *Param) take(old *Param, sparse bool) {
 	width, was := len(p.Data)/p.Shape[0], len(old.Data)/old.Shape[0]
 	for r := range old.Shape[0] {
 		row := p.Data[place(r, old.Shape[0], p.Shape[0], rowParts)*width:][:width]
-		if !table {
-			clear(row)
+		for c := range row {
+			if !table {
+				row[c] = fill
+			}
 		}
 		for c, v := range old.Data[r*was:][:was] {
 			row[place(c, was, width, columnParts)] = v
@@ -81,9 +119,12 @@ func place(i, from, to, parts int) int {
 	return i/from*to + i%from
 }
 
-// growsTo refuses what Grow cannot make of a net: an error that names all differences and,
-// where there is one, the nearest architecture that it can make.
-func (a Arch) growsTo(to Arch) error {
+// GrowsTo refuses what Grow cannot make of a net: an error that wraps ErrArch and names all
+// differences and, where there is one, the nearest architecture that it can make.
+func (a Arch) GrowsTo(to Arch) error {
+	if err := cmp.Or(a.Validate(), to.Validate()); err != nil {
+		return err
+	}
 	for _, x := range []Arch{a, to} {
 		for _, b := range x.Blocks {
 			if !slices.Contains(growing, b.Kind) {
@@ -106,14 +147,14 @@ func (a Arch) growsTo(to Arch) error {
 	}
 	possible := ""
 	if !g.nearest.Equal(a) {
-		possible = ": possible is " + g.nearest.spelled()
+		possible = ": possible is " + g.nearest.Spelled()
 	}
 	return fmt.Errorf("%w: %s does not grow to %s: %s; a net keeps its kinds and grows in filters, blocks, accumulators and the sizes of its heads%s",
 		ErrArch, a, to, strings.Join(g.problems, ", "), possible)
 }
 
-// spelled returns a name that ParseArch knows a by, or else its JSON.
-func (a Arch) spelled() string {
+// Spelled returns a name that ParseArch knows a by, or else its JSON.
+func (a Arch) Spelled() string {
 	if same, err := ParseArch(a.String()); err == nil && same.Equal(a) {
 		return a.String()
 	}

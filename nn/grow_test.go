@@ -293,3 +293,53 @@ func describe(a nn.Arch) string {
 	text, err := json.Marshal(a)
 	return fmt.Sprint(string(text), err)
 }
+
+// TestGrowMoments: old numbers are where Grow puts old weights; the others are 0, or the
+// mean of the tensor, or that of the last old block's.
+func TestGrowMoments(t *testing.T) {
+	for _, pair := range [][2]nn.Arch{{arch("16x2"), larger("24x3")}, {arch("sparse64"), arch("sparse128-p128")}} {
+		n := nn.Zero(pair[0])
+		for i := range n.Params {
+			for j := range n.Params[i].Data {
+				n.Params[i].Data[j] = float32(i+1) + float32(j%2)/4 // never 0, and other numbers in each tensor
+			}
+		}
+		marked, err := nn.GrowMoments(n, pair[1], false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		filled, err := nn.GrowMoments(n, pair[1], true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range marked.Params {
+			var kept, fresh []float32
+			for j, v := range p.Data {
+				if v != 0 {
+					kept = append(kept, v)
+				} else {
+					fresh = append(fresh, filled.Params[i].Data[j])
+				}
+			}
+			sum := func(x []float32) (s float64) {
+				for _, v := range x {
+					s += float64(v)
+				}
+				return s
+			}
+			like := n.Get(strings.Replace(p.Name, "tower.2.", "tower.1.", 1))
+			if old := n.Get(p.Name); len(kept) != len(old) || math.Abs(sum(kept)-sum(old)) > 1e-3 {
+				t.Errorf("%s keeps %d numbers of %d", p.Name, len(kept), len(old))
+			}
+			mean := sum(like) / float64(len(like))
+			for _, v := range fresh {
+				if math.Abs(float64(v)-mean) > 1e-5*mean {
+					t.Fatalf("%s is filled with %g, the mean is %g", p.Name, v, mean)
+				}
+			}
+		}
+	}
+	if _, err := nn.GrowMoments(nn.Zero(arch("16x2")), arch("8x2"), true); !errors.Is(err, nn.ErrArch) {
+		t.Errorf("to a smaller net: %v", err)
+	}
+}

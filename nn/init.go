@@ -31,9 +31,9 @@ const (
 // its name): the same name, shape and seed give the same numbers in every architecture. a
 // must be valid.
 func Init(a Arch, seed uint64) *Net {
-	n := &Net{Arch: a}
-	for _, s := range Specs(a) {
-		p := Param{Name: s.Name, Shape: s.Shape, Data: make([]float32, s.Len())}
+	n := Zero(a)
+	for i, s := range Specs(a) {
+		p := n.Params[i]
 		switch {
 		case s.Kind == Weight:
 			fillNormal(p.Data, s.Name, seed, deviation(s))
@@ -44,7 +44,15 @@ func Init(a Arch, seed uint64) *Net {
 		case s.Name == "moves_left.fc2.bias":
 			p.Data[0] = initialMovesLeft
 		}
-		n.Params = append(n.Params, p)
+	}
+	return n
+}
+
+// Zero returns a net whose numbers are all 0. a must be valid.
+func Zero(a Arch) *Net {
+	n := &Net{Arch: a}
+	for _, s := range Specs(a) {
+		n.Params = append(n.Params, Param{Name: s.Name, Shape: s.Shape, Data: make([]float32, s.Len())})
 	}
 	return n
 }

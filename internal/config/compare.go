@@ -50,6 +50,8 @@ func (d Diff) Err() error {
 
 const takeOldOrNewRun = "leave it away, or begin a new run with another --run-dir; chessbrain migrate-checkpoint takes the weights along, and chessbrain grow makes a larger net of them"
 
+const growHere = "; in a closed loop --grow NET@0 makes the run's own net larger"
+
 // Compare holds the configuration that a run was begun (or last gone on with)
 // against the one of this start; both are effective ones. A change is refused
 // where the schema's resume rule of the field says so.
@@ -78,7 +80,9 @@ func Compare(old, new *Config) Diff {
 		case rule == Resume_FREE, rule == Resume_EACH_START, rule == Resume_FIXED_IF_DETERMINISTIC && !new.GetDeterministic():
 			d.Logged = append(d.Logged, c)
 		default: // for deterministic runs, too: promising it afterwards would be untrue
-			c.Remedy = takeOldOrNewRun
+			if c.Remedy = takeOldOrNewRun; strings.HasPrefix(path, archPath) {
+				c.Remedy += growHere
+			}
 			d.Refused = append(d.Refused, c)
 		}
 	}

@@ -163,6 +163,9 @@ func (l *loop) end(stage Stage, skip string) (err error) {
 	if e.Figures, e.Net, err = l.measure(stage); err != nil {
 		return err
 	}
+	if stage == Train {
+		e.Arch = netInTraining(l.dir)
+	}
 	return l.note(e)
 }
 

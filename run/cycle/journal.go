@@ -70,6 +70,7 @@ type Entry struct {
 	Time    time.Time          `json:"time"`              // UTC
 	Seconds float64            `json:"seconds,omitempty"` // end, skip: since the newest begin
 	Net     string             `json:"net,omitempty"`     // newest accepted net; gatekeeper and selfplay
+	Arch    string             `json:"arch,omitempty"`    // of the net in training, which may grow; train end
 	Figures map[string]float64 `json:"figures,omitempty"`
 	Reason  string             `json:"reason,omitempty"`
 }

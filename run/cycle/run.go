@@ -195,6 +195,9 @@ func (l *loop) reload() {
 		if cfg, err = setup.NewCycle(e); err == nil {
 			diff := config.Compare(l.cfg.Config, cfg.Config)
 			if err = diff.Err(); err == nil {
+				_, err = setup.TrainingOf(cfg.Effective).Hold() // a net that does not grow so must not end the loop hours later
+			}
+			if err == nil {
 				for _, c := range diff.Logged {
 					l.Log.Info("configuration changed", "change", c.String())
 				}

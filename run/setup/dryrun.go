@@ -40,7 +40,7 @@ func dryRun(e *config.Effective, w io.Writer, look func(*Training) (*Start, erro
 	if err != nil {
 		return err
 	}
-	arch := s.Initial.Arch
+	arch := s.Arch
 	if _, err := s.Trainer(arch); err != nil {
 		return err
 	}

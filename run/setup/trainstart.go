@@ -22,6 +22,7 @@ type Start struct {
 	Exists  bool
 	Dir     run.Dir
 	Initial *nn.Net         // what the run begins with, or began with
+	Arch    nn.Arch         // of the newest checkpoint, which may have grown; else of Initial
 	Changes []config.Change // since the run's latest start, which do no harm
 
 	before *config.Config // of the latest start; nil = none
@@ -54,7 +55,9 @@ func (t *Training) look() (s *Start, err error) {
 	if s.Exists = s.Info.Version > 0; !s.Exists {
 		s.Info.Version, s.Info.Created = 1, time.Now().UTC()
 	}
-	s.Initial, err = FirstNet(t.e, s.Info.Seed)
+	if s.Initial, err = FirstNet(t.e, s.Info.Seed); err == nil {
+		s.Arch = s.Initial.Arch
+	}
 	return s, err
 }
 
@@ -95,12 +98,20 @@ func (s *Start) compare() error {
 }
 
 // ofKeptNet corrects the comparison of a run that began with a net file: that net decides,
-// and the configuration of the first start may name another architecture, or none.
+// and the configuration of the first start may name another architecture, or none. Of a
+// training that grew it may name any that the net had.
 func (s *Start) ofKeptNet(d config.Diff) config.Diff {
 	ofNet := func(c config.Change) bool { return strings.HasPrefix(c.Path, "model.arch") }
 	first := slices.IndexFunc(d.Refused, ofNet)
 	want, err := trainedArch(s.e.Config)
-	if first < 0 || err != nil || s.NetFile() != "" || !fsx.IsFile(s.Dir.InitialNet()) {
+	if first < 0 || err != nil || s.NetFile() != "" {
+		return d
+	}
+	if s.hadNet(want) {
+		d.Refused = slices.DeleteFunc(d.Refused, ofNet)
+		return d
+	}
+	if !fsx.IsFile(s.Dir.InitialNet()) {
 		return d
 	}
 	change := config.Change{Path: "model.arch", Old: s.Initial.Arch.String(), New: want.String(), Remedy: d.Refused[first].Remedy}
@@ -144,7 +155,7 @@ func (s *Start) checkTraining() error {
 		if loops && (s.before == nil || s.before.GetTraining().GetTrainingName() == s.Dir.Training) {
 			return otherRows(s.e, s.Dir.Root, s.Dir.Training, shuffledRows, want)
 		}
-		return nil
+		return s.checkGrowth()
 	}
 	if err := s.CheckOwner(m, s.Info, path); err != nil {
 		return err
@@ -159,11 +170,23 @@ func (s *Start) checkTraining() error {
 		}
 	}
 	arch, err := ReadArch(filepath.Join(path, NetFile))
-	if err == nil && !arch.Equal(s.Initial.Arch) {
+	if err != nil { // a damaged net is the restart's to tell: it may take an older checkpoint
+		return s.checkGrowth()
+	}
+	if !arch.Equal(s.Initial.Arch) && !s.hadNet(s.Initial.Arch) {
 		return s.e.Errorf("model.net", "name the net that it was begun with, or another --run-dir",
 			"training %s of %s has a net %s, this start wants %s", s.Dir.Training, s.Dir.Root, arch.Summary(), s.Initial.Arch.Summary())
 	}
-	return nil // a damaged net is the restart's to tell: it may take an older checkpoint
+	s.Arch = arch
+	return s.checkGrowth()
+}
+
+// checkGrowth refuses a loop.grow that cannot be done from the net that the training has.
+func (s *Start) checkGrowth() error {
+	if s.Source != Shuffles {
+		return nil
+	}
+	return checkGrowthFrom(s.e, s.Arch)
 }
 
 // otherRows is the error of a training that would change its kind of rows.

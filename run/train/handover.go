@@ -51,7 +51,7 @@ func (p *publisher) handOver(dir string) error {
 	path := filepath.Join(dir, p.netName())
 	last := p.readHanded()
 	now := handed{Version: handedVersion, Path: p.dir.Shorten(path), NetID: p.trainer.Net().ID()}
-	if p.trainer.NumSamples() == 0 || last == now {
+	if p.trainer.NumSamples() == 0 || last == now || p.grown.now && last.Path == now.Path { // grown, not trained
 		return nil
 	}
 	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {

@@ -66,7 +66,7 @@ func (r *training) prepareFiles(foreign string) error {
 	if foreign != "" && !there.Exists {
 		r.log.Warn("the directory of the new run is not empty; the run's files go beside what is there", "dir", r.cfg.Root, "found", foreign)
 	}
-	r.info, r.dir, r.initial = there.Info, there.Dir, there.Initial
+	r.info, r.dir, r.initial, r.arch = there.Info, there.Dir, there.Initial, there.Arch
 	if from := r.cfg.NetFile(); from != "" && !there.Exists { // the run keeps it, wherever the file goes
 		if err := writeInitial(r.opt, r.initial, from); err != nil {
 			return err
@@ -123,7 +123,7 @@ func (c *core) writeStart() error {
 	c.info.ConfigHash = c.cfg.Hash()
 	c.info.Program, c.info.Go = c.opt.Version, runtime.Version()
 	c.info.Arithmetic = c.cfg.Arithmetic()
-	c.info.Arch = c.initial.Arch.String()
+	c.info.Arch = c.arch.String()
 	if c.opt.Locked && before.Starts > 0 && c.info == before {
 		return nil
 	}

@@ -36,7 +36,7 @@ func (r *training) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.newTrainer(); err != nil {
+	if err := r.newTrainer(saved); err != nil {
 		return err
 	}
 	r.ledger = newLedger(r.core, r.players.outputs)
@@ -97,15 +97,19 @@ func (r *training) removeTemps() error {
 	return nil
 }
 
-// newTrainer makes the trainer with the initial weights.
-func (r *training) newTrainer() error {
-	cfg, err := r.cfg.Trainer(r.initial.Arch)
+// newTrainer makes the trainer with weights to begin with.
+func (r *training) newTrainer(saved *checkpoint.Checkpoint) error {
+	net, err := r.firstWeights(saved)
+	if err != nil {
+		return err
+	}
+	cfg, err := r.cfg.Trainer(net.Arch)
 	if err != nil {
 		return err
 	}
 	cfg.Window = r.cfg.DeviceRows()
 	r.reporter.heads = newHeadRows(cfg.Losses)
-	if r.trainer, err = trainer.New(r.initial, cfg); err != nil {
+	if r.trainer, err = trainer.New(net, cfg); err != nil {
 		return err
 	}
 	for _, w := range r.trainer.Warnings() {

@@ -70,6 +70,8 @@ type core struct {
 	savedAt time.Time // when the newest checkpoint was written
 	page    statusPage
 	initial *nn.Net // what the run began with
+	arch    nn.Arch // of the newest checkpoint when this process began
+	grown   grown
 }
 
 // netName is the name of the weights as they are now.

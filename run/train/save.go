@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -105,6 +106,9 @@ func (s *checkpointer) writeCheckpoint(ctx context.Context) (path string, err er
 	files := append(s.netFiles(swa), checkpoint.File{Name: "metrics.json", Write: s.page.writeMetrics})
 	info := s.metadata("raw")
 	info[run.ManifestKey] = s.info.ID()
+	if len(s.grown.had) > 0 {
+		info[setup.GrownKey] = strings.Join(s.grown.had, " ")
+	}
 	manifest := checkpoint.Manifest{Job: s.info.Job, Step: s.trainer.NumSteps(), Samples: s.trainer.NumSamples(), Rows: s.state.Rows,
 		NetID: net.ID(), Created: s.savedAt.Format(time.RFC3339), Info: info}
 	run.ExitMu.Lock() // a second interrupt waits for the renames
@@ -121,7 +125,7 @@ func (s *checkpointer) unsaved() bool {
 // lists; it is needed for loading only.
 func (s *checkpointer) sections(lookup func([16]byte) *record.Game) []stage.Section {
 	all := []stage.Section{
-		s.state.Section(), s.trainer.Section(), s.rows.Section(),
+		s.state.Section(), s.trainerSection(), s.rows.Section(),
 		s.ledger.section("window", s.ledger.games.Train, lookup), s.ledger.section("validation", s.ledger.games.Validation, lookup),
 	}
 	if own := s.pace.Section(); own.Name != "" {

@@ -1,0 +1,119 @@
+package setup
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/nn"
+)
+
+// effective resolves a file's text.
+func effective(t *testing.T, text string) *config.Effective {
+	t.Helper()
+	file, err := config.Parse("test.textproto", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := config.Resolve(config.Input{File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestParseGrowth(t *testing.T) {
+	large, err := nn.ParseArch("32x2-se8-noml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(large)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := parseGrowth(" 16x1 @0, " + string(text) + "@ 7000,b6c64@9000000000")
+	if err != nil || len(g) != 3 || g[0].arch.String() != "16x1-se" || !g[1].arch.Equal(large) || g[1].from != 7000 || g[2].from != 9e9 {
+		t.Errorf("%v %v", g, err)
+	}
+	if g, err := parseGrowth("  "); g != nil || err != nil {
+		t.Errorf("nothing: %v %v", g, err)
+	}
+	for text, want := range map[string]string{
+		"64x6":               "step 1: ",
+		"64x6@":              "step 1: ",
+		"64x6@many":          "step 1: ",
+		"64x6@-1":            "step 1 begins at -1 rows, below 0",
+		"64x6@1,":            "nothing follows the last comma",
+		"64x6@1,,":           "step 2: ",
+		"@5":                 "step 1: ",
+		"64x6@9,128x6@9":     "step 2 begins at 9 rows, not after step 1 at 9",
+		`{"blocks":[]}@5`:    "step 1: ",
+		`{"blocks":`:         "step 1: ",
+		"64x6@1,128x6-nil@2": `unknown suffix "nil"`,
+	} {
+		if _, err := parseGrowth(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestGrown: the last step that is due holds. A net that grew does not grow to what it was,
+// whatever the schedule says of steps that it has done.
+func TestGrown(t *testing.T) {
+	g, err := parseGrowth("32x2@100,64x4@200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := &Training{Source: Shuffles, e: effective(t, `loop { grow: "32x2@100,64x4@200" }`)}
+	for _, c := range []struct {
+		have string
+		rows int64
+		want string
+	}{
+		{"16x1", 0, "16x1"}, {"16x1", 99, "16x1"}, {"16x1", 100, "32x2"}, {"16x1", 1000, "64x4"},
+		{"32x2", 0, "32x2"}, {"32x2", 150, "32x2"}, {"32x2", 200, "64x4"}, {"64x4", 0, "64x4"}, {"64x4", 1000, "64x4"},
+	} {
+		have, err := nn.ParseArch(c.have)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := tr.Grown(have, c.rows)
+		if err != nil || got.String() != c.want+"-se" {
+			t.Errorf("%s with %d rows: %s %v, want %s", c.have, c.rows, got, err, c.want)
+		}
+		if err := g.check(have); err != nil {
+			t.Errorf("%s: %v", c.have, err)
+		}
+	}
+	for _, s := range []Source{OwnGames, OtherGames, LoaderRows} {
+		other := &Training{Source: s, e: tr.e}
+		if got, err := other.Grown(nn.Tower(16, 1), 1e9); err != nil || got.String() != "16x1-se" {
+			t.Errorf("rows of kind %d: %s %v", s, got, err)
+		}
+	}
+}
+
+// TestGrowthRefused: a step that is no widening is refused by its field, with both nets and
+// the reason.
+func TestGrowthRefused(t *testing.T) {
+	const begins = `model { arch { conv_tower { filters: 64 blocks: 6 } } } `
+	for grow, want := range map[string]string{
+		"32x4@5":             "64x6-se does not grow to 32x4-se: filters is 32, fewer than 64, blocks is 4, fewer than 6",
+		"128x6-mish@5":       "64x6-se does not grow to 128x6-se-mish: its activation is mish, not relu",
+		"128x6@5,96x8@9":     "128x6-se does not grow to 96x8-se: filters is 96, fewer than 128",
+		"64x6@5":             "the net is 64x6-se already",
+		"sparse128@5":        `its body is of kind "sparse"`,
+		"128@5":              "want filters x blocks like 64x6",
+		"128x6@5,128x6-aux@": "invalid syntax",
+	} {
+		_, err := NewCycle(effective(t, fmt.Sprintf("run_dir: %q %s loop { grow: %q }", t.TempDir(), begins, grow)))
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "loop.grow = ") {
+			t.Errorf("%s: %v, want %q", grow, err, want)
+		}
+	}
+	if _, err := NewCycle(effective(t, begins+`loop { grow: "64x7@5,128x8@9" }`)); err != nil {
+		t.Error(err)
+	}
+}
