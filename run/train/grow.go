@@ -19,7 +19,7 @@ type grown struct {
 // the checkpoint is loaded over it, which grows with it in memory. Nothing is written
 // before the first checkpoint of the larger net: a process that is killed until then
 // leaves all to the next one, which comes to the same net.
-func (r *training) firstWeights(saved *checkpoint.Checkpoint) (*nn.Net, error) {
+func firstWeights(r *training, saved *checkpoint.Checkpoint) (*nn.Net, error) {
 	have, rows := r.initial.Arch, int64(0)
 	r.grown.seed = r.info.Seed + 1 // of the run's seed are the weights that are there
 	if saved != nil {
