@@ -52,7 +52,7 @@ func (t *Trainer) grown(from nn.Arch, h *stateHeader, data [][]float32, seed uin
 		case "net", "swa":
 			nets[kind], err = nn.Grow(net, t.net.Arch, seed)
 		default:
-			nets[kind], err = nn.GrowMoments(net, t.net.Arch, kind == momentSecond)
+			nets[kind], err = nn.GrowMoments(net, t.net.Arch, kind == "v")
 		}
 		if err != nil {
 			return nil, err

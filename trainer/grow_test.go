@@ -71,7 +71,7 @@ func testGrown(t *testing.T, optimizer, from, to string) {
 		for j, s := range fresh.trained() {
 			at := slices.IndexFunc(old.trained(), func(o nn.ParamSpec) bool { return o.Name == s.Name })
 			if at < 0 || s.Len() != old.trained()[at].Len() {
-				if low := slices.Min(m.data[j]); m.name == momentSecond && low < 0 {
+				if low := slices.Min(m.data[j]); m.name == "v" && low < 0 {
 					t.Errorf("%s of %s goes down to %g", m.name, s.Name, low)
 				}
 				continue

@@ -14,11 +14,8 @@ type moment struct {
 	data [][]float32
 }
 
-// momentSecond is the mean of squared gradients, which steps are divided by the root of.
-const momentSecond = "v"
-
 func newOptimizerState(optimizer string, trained []nn.ParamSpec) (o optimizerState) {
-	names := []string{"m", momentSecond}
+	names := []string{"m", "v"}
 	if optimizer == OptimizerSGD {
 		names = []string{"velocity"}
 	}

@@ -48,9 +48,7 @@ func (d Diff) Err() error {
 	return bad.orNil()
 }
 
-const takeOldOrNewRun = "leave it away, or begin a new run with another --run-dir; chessbrain migrate-checkpoint takes the weights along, and chessbrain grow makes a larger net of them"
-
-const growHere = "; in a closed loop --grow NET@0 makes the run's own net larger"
+const takeOldOrNewRun = "leave it away, or begin a new run with another --run-dir; chessbrain migrate-checkpoint takes the weights along, and chessbrain grow makes a larger net of them, as --grow NET@0 does within a closed loop"
 
 // Compare holds the configuration that a run was begun (or last gone on with)
 // against the one of this start; both are effective ones. A change is refused
@@ -80,9 +78,7 @@ func Compare(old, new *Config) Diff {
 		case rule == Resume_FREE, rule == Resume_EACH_START, rule == Resume_FIXED_IF_DETERMINISTIC && !new.GetDeterministic():
 			d.Logged = append(d.Logged, c)
 		default: // for deterministic runs, too: promising it afterwards would be untrue
-			if c.Remedy = takeOldOrNewRun; strings.HasPrefix(path, archPath) {
-				c.Remedy += growHere
-			}
+			c.Remedy = takeOldOrNewRun
 			d.Refused = append(d.Refused, c)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // Next is the stage that the journal has next.
@@ -163,8 +164,8 @@ func (l *loop) end(stage Stage, skip string) (err error) {
 	if e.Figures, e.Net, err = l.measure(stage); err != nil {
 		return err
 	}
-	if stage == Train {
-		e.Arch = netInTraining(l.dir)
+	if at, err := trained(l.dir.Root); err == nil && stage == Train {
+		e.Arch = at.Info[setup.ArchKey]
 	}
 	return l.note(e)
 }

@@ -80,20 +80,6 @@ func trained(dir run.Dir) (none checkpoint.Manifest, path string, err error) {
 	return *m, path, nil
 }
 
-// netInTraining names the architecture of the current checkpoint's net, "" where it cannot
-// be read: the trainer says why.
-func netInTraining(dir run.Dir) string {
-	name, err := checkpoint.Current(fsx.OS, dir.Checkpoints)
-	if err != nil || name == "" {
-		return ""
-	}
-	arch, err := setup.ReadArch(filepath.Join(dir.Checkpoints, name, setup.NetFile))
-	if err != nil {
-		return ""
-	}
-	return arch.String()
-}
-
 // newestNet is the name of the net that plays in a run: of random weights while there
 // is none.
 func newestNet(dir run.Dir) string {

@@ -16,7 +16,7 @@ import (
 )
 
 // grows are flags of a loop whose net grows from 8x1 in the training of its second cycle.
-const grows = "--seed=5 --required-candidate-win-prop=0 --swa-period=4 --grow=16x1@64,24x2@128"
+const grows = "--seed=5 --required-candidate-win-prop=0 --swa-period=4 --grow=16x1@32,24x2@96"
 
 // grownNet is the net of the newest checkpoint of a run, and that checkpoint.
 func grownNet(t *testing.T, dir string) (nn.Arch, *checkpoint.Checkpoint) {
@@ -44,20 +44,18 @@ func loopOf(t *testing.T, dir, more string) (log string, err error) {
 // name the net that the run began with or the one that it has, and leave the schedule away.
 func TestGrowingLoop(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	var archs []string
-	for cycles, log := range map[string]string{"--cycles=3": "from=8x1-se to=16x1-se"} {
-		said, err := loopOf(t, dir, grows+" "+cycles)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, said)
-		}
-		if strings.Count(said, "the net grows") != 2 || !strings.Contains(said, log) || !strings.Contains(said, "from=16x1-se to=24x2-se") {
-			t.Errorf("the log does not tell of two growths:\n%s", said)
-		}
+	said, err := loopOf(t, dir, grows+" --cycles=3")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	if strings.Count(said, "the net grows") != 2 || !strings.Contains(said, "from=8x1-se to=16x1-se") || !strings.Contains(said, "from=16x1-se to=24x2-se") {
+		t.Errorf("the log does not tell of two growths:\n%s", said)
 	}
 	entries, err := ReadJournal(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+	var archs []string
 	for _, e := range entries {
 		if e.Stage == Train && e.Event == End {
 			archs = append(archs, e.Arch)
@@ -67,7 +65,7 @@ func TestGrowingLoop(t *testing.T) {
 		t.Errorf("nets of the cycles: %q, want %q", archs, want)
 	}
 	a, c := grownNet(t, dir)
-	if had := c.Manifest.Info[setup.GrownKey]; a.String() != "24x2-se" || len(strings.Fields(had)) != 2 || !setup.HasAverage(c) || c.Manifest.Samples != 192 {
+	if had := c.Manifest.Info[setup.GrownKey]; a.String() != "24x2-se" || len(strings.Fields(had)) != 2 || !setup.HasAverage(c) || c.Manifest.Samples != 160 {
 		t.Errorf("%s after %q with %d samples", a, had, c.Manifest.Samples)
 	}
 	average, err := setup.AveragedNet(c)
@@ -79,8 +77,8 @@ func TestGrowingLoop(t *testing.T) {
 	}
 	checkRated(t, dir)
 
-	sizes := "model.arch.conv_tower.filters=24,model.arch.conv_tower.blocks=2"
-	for i, more := range []string{"--grow=", "--grow= --override=" + sizes, grows} {
+	const heads = "model.arch.value_channels=32,model.arch.value_hidden=128,model.arch.moves_left_channels=8,model.arch.moves_left_hidden=128"
+	for i, more := range []string{"--grow=", "--grow= --net=24x2 --override-config=" + heads, grows} {
 		before := c.Manifest.Samples
 		if said, err := loopOf(t, dir, more+[]string{" --cycles=4", " --cycles=5", " --cycles=6"}[i]); err != nil || strings.Contains(said, "the net grows") {
 			t.Fatalf("%s: %v\n%s", more, err, said)
@@ -96,8 +94,8 @@ func TestGrowingLoop(t *testing.T) {
 
 	files := filesBelow(t, dir)
 	for more, want := range map[string]string{
-		"--grow=16x1@900":                       "loop.grow = \"16x1@900\": net architecture: 24x2-se does not grow to 16x1-se: filters is 16, fewer than 24, blocks is 1, fewer than 2",
-		"--override=model.arch.conv_tower.filters=32": "model.arch.conv_tower.filters: 24 -> 32",
+		"--grow=16x1@900": "loop.grow = \"16x1@900\": net architecture: 24x2-se does not grow to 16x1-se: filters is 16, fewer than 24, blocks is 1, fewer than 2",
+		"--net=32x2":      "model.arch.conv_tower.filters: 8 -> 32",
 	} {
 		_, err := loopOf(t, dir, more+" --cycles=7")
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -151,7 +149,7 @@ func TestKilledGrowth(t *testing.T) {
 	}
 	train := func(dir string, dies int) int {
 		t.Helper()
-		return startChildStage(t, dir, "--cycles=2 "+grows, dies, Train)
+		return startChild(t, dir, "--cycles=2 --stage=train "+grows, dies)
 	}
 	undisturbed := copyOf(t, begun)
 	if code := train(undisturbed, 0); code != 0 {
@@ -168,7 +166,7 @@ func TestKilledGrowth(t *testing.T) {
 			break
 		}
 		died++
-		if a, c := grownNet(t, dir); c.Manifest.Samples > 64 != (a.String() == "16x1-se") || c.Manifest.Samples <= 64 != (a.String() == "8x1-se") {
+		if a, c := grownNet(t, dir); c.Manifest.Samples > 32 != (a.String() == "16x1-se") || c.Manifest.Samples <= 32 != (a.String() == "8x1-se") {
 			t.Errorf("killed at event %d: a net %s with %d samples", dies, a, c.Manifest.Samples)
 		}
 		if code := train(dir, 0); code != 0 {
@@ -178,8 +176,9 @@ func TestKilledGrowth(t *testing.T) {
 		if err != nil || got.ID() != want.ID() {
 			t.Errorf("killed at event %d: a net %s of id %s, want %s: %v", dies, got.Arch, got.ID(), want.ID(), err)
 		}
+		dies++
 		if testing.Short() {
-			dies += 2
+			dies += 4
 		}
 	}
 	if died < 5 {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,7 +40,16 @@ func TestMain(m *testing.M) {
 func childMain(dir string) int {
 	dies := 0
 	fmt.Sscan(os.Getenv(childDies), &dies)
-	e, err := resolveText(dir, os.Getenv(childMore))
+	more := strings.Fields(os.Getenv(childMore))
+	var stage Stage
+	more = slices.DeleteFunc(more, func(word string) bool {
+		name, found := strings.CutPrefix(word, "--stage=")
+		if found {
+			stage = Stage(name)
+		}
+		return found
+	})
+	e, err := resolveText(dir, strings.Join(more, " "))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
@@ -59,7 +69,7 @@ func childMain(dir string) int {
 		}
 		return nil
 	})
-	_, err = Run(ctx, Options{Effective: e, Command: "child", Version: "test", Log: logTo(os.Stderr), Readers: []monitor.Sink{killer}})
+	_, err = Run(ctx, Options{Effective: e, Command: "child", Version: "test", Log: logTo(os.Stderr), Readers: []monitor.Sink{killer}, Stage: stage})
 	switch {
 	case errors.Is(err, run.ErrInterrupted):
 		return 5

@@ -38,9 +38,13 @@ func resolve(t testing.TB, dir, more string) *config.Effective {
 
 func resolveText(dir, more string) (*config.Effective, error) {
 	flags := config.NewFlagSet(config.RunGroups...)
+	var overrides []string
 	for _, word := range strings.Fields(more) {
 		name, value, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
-		known := false
+		known := name == "override-config"
+		if known {
+			overrides = append(overrides, value)
+		}
 		for _, v := range flags.Values() {
 			if v.Flag().Name == name {
 				known = true
@@ -57,7 +61,7 @@ func resolveText(dir, more string) (*config.Effective, error) {
 	if err != nil {
 		return nil, err
 	}
-	return config.Resolve(config.Input{File: file, Flags: flags})
+	return config.Resolve(config.Input{File: file, Flags: flags, Overrides: overrides})
 }
 
 // logTo is a logger whose lines a test can look at.

@@ -63,7 +63,10 @@ func NewCycle(e *config.Effective) (*Cycle, error) {
 	refuse(s.GetOutputDir() != "", "selfplay.output_dir", "leave it away, or use chessbrain selfplay", "a cycle keeps its games in the run directory")
 	refuse(c.GetDeterministic(), "deterministic", "use chessbrain train", "a cycle plays with workers that do not wait for each other")
 	_, err := RatingOf(e)
-	errs = append(errs, err, checkGrowth(e))
+	errs = append(errs, err)
+	if arch, err := firstArch(c); err == nil {
+		errs = append(errs, checkGrowth(e, arch))
+	}
 	y := &Cycle{
 		Root: c.GetRunDir(), Seed: c.GetSeed(), Gating: l.GetGating(), Shuffle: cycleShuffle(c), Retention: RetentionOf(c),
 		GamesPerCycle: l.GetGamesPerCycle(), SamplesPerCycle: l.GetSamplesPerCycle(), EpochSamples: t.GetSamplesPerEpoch(),

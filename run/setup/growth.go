@@ -2,7 +2,6 @@ package setup
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -14,9 +13,12 @@ import (
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
-// GrownKey is the entry of a checkpoint's manifest that lists the architectures that the
-// training had before it grew, the first one first.
-const GrownKey = "grown"
+// Entries of a checkpoint's manifest: its net, and those that the training had before it
+// grew, the first one first.
+const (
+	ArchKey  = "arch"
+	GrownKey = "grown"
+)
 
 // growStep says that a training with so many rows behind it has a net of arch.
 type growStep struct {
@@ -29,21 +31,17 @@ type growth []growStep
 
 // growthOf reads loop.grow.
 func growthOf(e *config.Effective) (growth, error) {
-	g, err := parseGrowth(e.Config.GetLoop().GetGrow())
+	g, err := parseGrowth(e.Config.GetLoop().GetGrow(), auxiliary(e.Config))
 	if err != nil {
 		return nil, e.Errorf("loop.grow", "want NET@ROWS, such as 64x6@2000000,128x10@10000000", "%v", err)
-	}
-	for i := range g {
-		if auxiliary(e.Config) {
-			g[i].arch = g[i].arch.WithAuxiliary()
-		}
 	}
 	return g, nil
 }
 
 // parseGrowth reads "64x6@2000000,128x10@10000000". A net is a name, or JSON.
-func parseGrowth(text string) (g growth, err error) {
-	for rest := strings.TrimSpace(text); rest != ""; {
+func parseGrowth(text string, auxiliary bool) (g growth, err error) {
+	var rows, rest string
+	for rest = strings.TrimSpace(text); rest != ""; rest = strings.TrimSpace(rest) {
 		var s growStep
 		name, after, _ := strings.Cut(rest, "@")
 		if strings.HasPrefix(rest, "{") { // may hold commas
@@ -55,19 +53,18 @@ func parseGrowth(text string) (g growth, err error) {
 		} else {
 			s.arch, err = nn.ParseArch(strings.TrimSpace(name))
 		}
-		rows, more, comma := strings.Cut(after, ",")
+		rows, rest, _ = strings.Cut(after, ",")
 		if err == nil {
 			s.from, err = strconv.ParseInt(strings.TrimSpace(rows), 10, 64)
 		}
-		switch rest = strings.TrimSpace(more); {
-		case err != nil:
+		if err != nil {
 			return nil, fmt.Errorf("step %d: %v", len(g)+1, err) // not %w: JSON's errors are those of damaged files
-		case s.from < 0:
-			return nil, fmt.Errorf("step %d begins at %d rows, below 0", len(g)+1, s.from)
-		case comma && rest == "":
-			return nil, errors.New("nothing follows the last comma")
-		case len(g) > 0 && s.from <= g[len(g)-1].from:
-			return nil, fmt.Errorf("step %d begins at %d rows, not after step %d at %d", len(g)+1, s.from, len(g), g[len(g)-1].from)
+		}
+		if s.from < 0 || len(g) > 0 && s.from <= g[len(g)-1].from {
+			return nil, fmt.Errorf("step %d begins at %d rows: want 0 or more, and more than the step before", len(g)+1, s.from)
+		}
+		if auxiliary {
+			s.arch = s.arch.WithAuxiliary()
 		}
 		g = append(g, s)
 	}
@@ -90,21 +87,11 @@ func (g growth) check(a nn.Arch) error {
 	return nil
 }
 
-// checkGrowth refuses a loop.grow that cannot be done from the net that e begins with, and
-// so from no larger one.
-func checkGrowth(e *config.Effective) error {
-	a, err := firstArch(e.Config)
-	if err != nil {
-		return nil // others say so
-	}
+// checkGrowth refuses a loop.grow that cannot be done from a net of a.
+func checkGrowth(e *config.Effective, a nn.Arch) error {
 	if auxiliary(e.Config) {
 		a = a.WithAuxiliary()
 	}
-	return checkGrowthFrom(e, a)
-}
-
-// checkGrowthFrom refuses a loop.grow that cannot be done from a net of a.
-func checkGrowthFrom(e *config.Effective, a nn.Arch) error {
 	g, err := growthOf(e)
 	if err != nil {
 		return err
@@ -118,12 +105,9 @@ func checkGrowthFrom(e *config.Effective, a nn.Arch) error {
 // Grown returns the architecture that a training goes on with whose net is a and that has
 // trained on so many rows: a, or that of the last step of loop.grow that is due.
 func (t *Training) Grown(a nn.Arch, rows int64) (nn.Arch, error) {
-	if t.Source != Shuffles {
-		return a, nil
-	}
 	g, err := growthOf(t.e)
 	for _, s := range g.behind(a) {
-		if s.from <= rows {
+		if s.from <= rows && t.Source == Shuffles {
 			a = s.arch
 		}
 	}

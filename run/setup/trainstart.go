@@ -42,7 +42,10 @@ func (t *Training) Hold() (*Start, error) {
 			return s, err
 		}
 	}
-	return s, s.checkTraining()
+	if err := s.checkTraining(); err != nil || s.Source != Shuffles {
+		return s, err
+	}
+	return s, checkGrowth(s.e, s.Arch)
 }
 
 // look reads the run in the directory of a configuration, or begins one, without a
@@ -104,19 +107,13 @@ func (s *Start) ofKeptNet(d config.Diff) config.Diff {
 	ofNet := func(c config.Change) bool { return strings.HasPrefix(c.Path, "model.arch") }
 	first := slices.IndexFunc(d.Refused, ofNet)
 	want, err := trainedArch(s.e.Config)
-	if first < 0 || err != nil || s.NetFile() != "" {
-		return d
-	}
-	if s.hadNet(want) {
-		d.Refused = slices.DeleteFunc(d.Refused, ofNet)
-		return d
-	}
-	if !fsx.IsFile(s.Dir.InitialNet()) {
+	grown := s.hadNet(want)
+	if first < 0 || err != nil || s.NetFile() != "" || !grown && !fsx.IsFile(s.Dir.InitialNet()) {
 		return d
 	}
 	change := config.Change{Path: "model.arch", Old: s.Initial.Arch.String(), New: want.String(), Remedy: d.Refused[first].Remedy}
 	d.Refused = slices.DeleteFunc(d.Refused, ofNet)
-	if !want.Equal(s.Initial.Arch) {
+	if !grown && !want.Equal(s.Initial.Arch) {
 		d.Refused = append(d.Refused, change)
 	}
 	return d
@@ -155,7 +152,7 @@ func (s *Start) checkTraining() error {
 		if loops && (s.before == nil || s.before.GetTraining().GetTrainingName() == s.Dir.Training) {
 			return otherRows(s.e, s.Dir.Root, s.Dir.Training, shuffledRows, want)
 		}
-		return s.checkGrowth()
+		return nil
 	}
 	if err := s.CheckOwner(m, s.Info, path); err != nil {
 		return err
@@ -171,22 +168,14 @@ func (s *Start) checkTraining() error {
 	}
 	arch, err := ReadArch(filepath.Join(path, NetFile))
 	if err != nil { // a damaged net is the restart's to tell: it may take an older checkpoint
-		return s.checkGrowth()
+		return nil
 	}
 	if !arch.Equal(s.Initial.Arch) && !s.hadNet(s.Initial.Arch) {
 		return s.e.Errorf("model.net", "name the net that it was begun with, or another --run-dir",
 			"training %s of %s has a net %s, this start wants %s", s.Dir.Training, s.Dir.Root, arch.Summary(), s.Initial.Arch.Summary())
 	}
 	s.Arch = arch
-	return s.checkGrowth()
-}
-
-// checkGrowth refuses a loop.grow that cannot be done from the net that the training has.
-func (s *Start) checkGrowth() error {
-	if s.Source != Shuffles {
-		return nil
-	}
-	return checkGrowthFrom(s.e, s.Arch)
+	return nil
 }
 
 // otherRows is the error of a training that would change its kind of rows.

@@ -19,37 +19,40 @@ type grown struct {
 // the checkpoint is loaded over it, which grows with it in memory. Nothing is written
 // before the first checkpoint of the larger net: a process that is killed until then
 // leaves all to the next one, which comes to the same net.
+<<<<<<< HEAD
 func firstWeights(r *training, saved *checkpoint.Checkpoint) (*nn.Net, error) {
 	have, rows := r.initial.Arch, int64(0)
 	r.grown.seed = r.info.Seed + 1 // of the run's seed are the weights that are there
+=======
+func (c *core) firstWeights(saved *checkpoint.Checkpoint) (*nn.Net, error) {
+	have, rows := c.initial.Arch, int64(0)
+	c.grown.seed = c.info.Seed + 1 // of the run's seed are the weights that are there
+>>>>>>> f2776f1 (A closed loop grows its net by a schedule: tests, journal, docs; how to teach a small net from a large one)
 	if saved != nil {
 		arch, had, err := setup.CheckpointArch(saved)
 		if err != nil {
 			return nil, err
 		}
-		rows, r.grown.had = saved.Manifest.Samples, had
-		r.grown.seed += uint64(saved.Manifest.Step)
-		have = arch
+		have, rows, c.grown.had = arch, saved.Manifest.Samples, had
+		c.grown.seed += uint64(saved.Manifest.Step)
 	}
-	to, err := r.cfg.Grown(have, rows)
-	if err != nil {
+	to, err := c.cfg.Grown(have, rows)
+	switch {
+	case err != nil:
 		return nil, err
+	case len(c.grown.had) == 0 && !have.Equal(c.initial.Arch) && !to.Equal(c.initial.Arch):
+		return c.initial, nil // an older checkpoint, of another net: its state says so
+	case !to.Equal(have):
+		c.grown.had, c.grown.now = append(c.grown.had, have.Spelled()), true
+		c.log.Info("the net grows", "from", have, "to", to, "rows_trained_on", rows)
 	}
-	if len(r.grown.had) == 0 && !have.Equal(r.initial.Arch) && !to.Equal(r.initial.Arch) {
-		return r.initial, nil // an older checkpoint, of another net: its state says so
+	switch {
+	case to.Equal(c.initial.Arch):
+		return c.initial, nil
+	case saved == nil:
+		return nn.Grow(c.initial, to, c.grown.seed)
 	}
-	if to.Equal(have) {
-		if have.Equal(r.initial.Arch) {
-			return r.initial, nil
-		}
-		return nn.Init(have, r.info.Seed), nil
-	}
-	r.grown.had, r.grown.now = append(r.grown.had, have.Spelled()), true
-	r.log.Info("the net grows", "from", have, "to", to, "parameters", to.NumParams(), "rows_trained_on", rows)
-	if saved == nil {
-		return nn.Grow(r.initial, to, r.grown.seed)
-	}
-	return nn.Init(to, r.grown.seed), nil
+	return nn.Init(to, c.grown.seed), nil
 }
 
 // trainerSection is the trainer's section, which grows what it loads where that is due.
