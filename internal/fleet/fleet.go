@@ -62,9 +62,9 @@ type Welcome struct {
 
 // Beat says that a player is there, and what it does.
 type Beat struct {
-	Net     string  `json:"net"`     // that plays
-	Games   int64   `json:"games"`   // of this player in all
-	Waiting int     `json:"waiting"` // chunks that the run has not confirmed
+	Net     string `json:"net"`     // that plays
+	Games   int64  `json:"games"`   // of this player in all
+	Waiting int    `json:"waiting"` // chunks that the run has not confirmed
 
 	// Arithmetic is how the player computes: device, kernels and precision.
 	Arithmetic string `json:"arithmetic"`

@@ -19,15 +19,9 @@ type grown struct {
 // the checkpoint is loaded over it, which grows with it in memory. Nothing is written
 // before the first checkpoint of the larger net: a process that is killed until then
 // leaves all to the next one, which comes to the same net.
-<<<<<<< HEAD
-func firstWeights(r *training, saved *checkpoint.Checkpoint) (*nn.Net, error) {
-	have, rows := r.initial.Arch, int64(0)
-	r.grown.seed = r.info.Seed + 1 // of the run's seed are the weights that are there
-=======
 func (c *core) firstWeights(saved *checkpoint.Checkpoint) (*nn.Net, error) {
 	have, rows := c.initial.Arch, int64(0)
 	c.grown.seed = c.info.Seed + 1 // of the run's seed are the weights that are there
->>>>>>> f2776f1 (A closed loop grows its net by a schedule: tests, journal, docs; how to teach a small net from a large one)
 	if saved != nil {
 		arch, had, err := setup.CheckpointArch(saved)
 		if err != nil {

@@ -99,7 +99,7 @@ func (r *training) removeTemps() error {
 
 // newTrainer makes the trainer with weights to begin with.
 func (r *training) newTrainer(saved *checkpoint.Checkpoint) error {
-	net, err := firstWeights(r, saved)
+	net, err := r.firstWeights(saved)
 	if err != nil {
 		return err
 	}
