@@ -164,7 +164,7 @@ func (l *loop) end(stage Stage, skip string) (err error) {
 	if e.Figures, e.Net, err = l.measure(stage); err != nil {
 		return err
 	}
-	if at, err := trained(l.dir.Root); err == nil && stage == Train {
+	if at, _, err := trained(l.dir); err == nil && stage == Train {
 		e.Arch = at.Info[setup.ArchKey]
 	}
 	return l.note(e)
