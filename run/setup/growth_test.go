@@ -3,11 +3,13 @@ package setup
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // effective resolves a file's text.
@@ -114,6 +116,29 @@ func TestGrowthRefused(t *testing.T) {
 	for _, grow := range []string{"64x7@5,128x8@9", "64x6@5", "32x4@2,64x6@5,64x7@9"} { // steps up to the net itself are done
 		if _, err := NewCycle(effective(t, fmt.Sprintf("%s loop { grow: %q }", begins, grow))); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestGrowthOfOther: what a run keeps of one training's growth is not for another, which may
+// have a net of its own.
+func TestGrowthOfOther(t *testing.T) {
+	d := run.Dir{Root: t.TempDir()}
+	kept := effective(t, `loop { grow: "128x10@5" games: 7 }`)
+	if err := os.WriteFile(d.ConfigFile(), config.Format(kept.Config), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"": "128x10@5", "training.training_name=main": "128x10@5", "training.training_name=small": ""} {
+		over := []string{"run_dir=" + d.Root}
+		if name != "" {
+			over = append(over, name)
+		}
+		e, err := config.Resolve(config.Input{Overrides: over, OfRun: OfRun})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l := e.Config.GetLoop(); l.GetGrow() != want || l.GetGames() != 7 {
+			t.Errorf("%q: loop.grow %q, want %q; %d games", name, l.GetGrow(), want, l.GetGames())
 		}
 	}
 }

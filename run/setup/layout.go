@@ -77,7 +77,11 @@ func OfRun(e *config.Effective) (*config.File, error) {
 	if !fsx.IsFile(path) {
 		return nil, nil
 	}
-	return config.LoadRun(path)
+	file, err := config.LoadRun(path)
+	if err == nil && e.Origin("training.training_name") != "default" && file.Config.GetTraining().GetTrainingName() != d.Training {
+		file.Leave("loop.grow") // of another training, whose net this one need not have
+	}
+	return file, err
 }
 
 // OfLoop is OfRun for a closed loop: without what each cycle settles itself.
