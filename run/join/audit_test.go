@@ -23,11 +23,7 @@ func TestAudit(t *testing.T) {
 	}
 	closeHost()
 	e := runtest.Resolve(t, dir, "--resign-q=-1")
-	text, err := playersConfig(e.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := newAuditor(text, e.Config.GetSeed(), runtest.LogTo(&said{}), nil)
+	a, err := newAuditor(playersConfig(e.Config), e.Config.GetSeed(), runtest.LogTo(&said{}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,6 +46,7 @@ const (
 	memberPoll          = 2 * time.Second // for changes of who may join
 	rosterTime          = 10 * time.Second
 	ledgerTime          = time.Minute
+	maxPlayers          = 100_000
 	syncing             = 8 // chunks that may wait for the disk while others are read
 )
 
@@ -86,9 +87,7 @@ func Host(ctx context.Context, opt HostOptions) error {
 		return err
 	}
 	h.dir, h.job, h.seed, h.fleet = playing.Dir, playing.Job, playing.Seed, DirOf(playing.Dir.Root)
-	if h.config, err = playersConfig(opt.Effective.Config); err != nil {
-		return err
-	}
+	h.config = playersConfig(opt.Effective.Config)
 	h.finder = play.NewNetFinder(opt.Effective, &playing)
 	if setup.OwnModels(h.dir, playing.Models) {
 		if err := fsx.MkdirAll(fsx.OS, playing.Models); err != nil {
@@ -102,17 +101,23 @@ func Host(ctx context.Context, opt HostOptions) error {
 	return p.Close(h.run(p.Context()))
 }
 
-// playersConfig is the part of a configuration that says how games are played, without
-// what is each machine's own.
-func playersConfig(c *config.Config) (string, error) {
-	p := config.Clone(c)
-	p.RunDir, p.LogFilename, p.Log, p.Metrics, p.Training, p.Loop, p.Export, p.DataLoader = nil, nil, nil, nil, nil, nil, nil, nil
-	if s := p.Selfplay; s != nil {
-		s.ModelsDir, s.OutputDir, s.ProducerWorkers, s.ProducerDevice, s.Precision, s.Pools, s.Episodes = nil, nil, nil, nil, nil, nil, nil
+// gameSettings is the part of a configuration that says how games are played. What is each
+// machine's own is left out, and so is what one machine must not say to another: programs
+// to run, places to write to.
+func gameSettings(c *config.Config) *config.Config {
+	c = config.Clone(c)
+	if s := c.Selfplay; s != nil {
+		s.ModelsDir, s.OutputDir, s.ProducerWorkers, s.ProducerDevice, s.Precision, s.Pools, s.Episodes, s.PgnShare, s.Lc0Chunks = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	}
-	p.Model = nil // a net is given
-	return string(config.Marshal(p)), nil
+	games := &config.Config{Version: c.Version, Name: c.Name, Selfplay: c.Selfplay, Mcts: c.Mcts}
+	if p := c.Plugins; p != nil {
+		games.Plugins = &config.Plugins{Rescorer: p.Rescorer}
+	}
+	return games
 }
+
+// playersConfig is what players are told.
+func playersConfig(c *config.Config) string { return string(config.Marshal(gameSettings(c))) }
 
 func (h *host) run(ctx context.Context) (err error) {
 	if err = h.fleet.make(); err == nil {
@@ -353,17 +358,20 @@ func (h *host) Join(p fleet.Player, hello fleet.Hello) fleet.Welcome {
 	e := h.players[p]
 	if e == nil {
 		process := uint64(firstProcess)
+		if len(h.roster.Players) >= maxPlayers {
+			return fleet.Welcome{Refused: fmt.Sprintf("%d players have joined this run, which is the most", maxPlayers)}
+		}
 		if n := len(h.roster.Players); n > 0 {
 			process = h.roster.Players[n-1].Process + 1
 		}
 		if err := h.joins.Add(joinLine{p.Member, p.Instance, process}); err != nil {
-			h.log.Error("a player cannot join", "host", hello.Host, "error", err)
+			h.log.Error("a player cannot join", "host", plain(hello.Host), "error", err)
 			return fleet.Welcome{Refused: "the run cannot write its list of players: " + err.Error()}
 		}
 		e = h.enter(p, process)
 	}
-	e.Host, e.Version, e.CPU, e.Seen, h.changed = hello.Host, hello.Version, hello.CPU, time.Now().UTC(), true
-	h.log.Info("a player joined", "host", hello.Host, "member", h.members.Name(p.Member), "process", e.Process, "version", hello.Version, "cpu", hello.CPU)
+	e.Host, e.Version, e.CPU, e.Seen, h.changed = plain(hello.Host), plain(hello.Version), plain(hello.CPU), time.Now().UTC(), true
+	h.log.Info("a player joined", "host", e.Host, "member", h.members.Name(p.Member), "process", e.Process, "version", e.Version, "cpu", e.CPU)
 	return fleet.Welcome{Job: h.job, Process: e.Process, Seed: h.seed, Config: h.config, State: h.state}
 }
 
@@ -375,8 +383,25 @@ func (h *host) Beat(p fleet.Player, b fleet.Beat) fleet.State {
 	if e == nil {
 		return fleet.State{Refused: "this run does not know the player: it has begun anew. Join it with another --run-dir"}
 	}
+	b.Net, b.Arithmetic = plain(b.Net), plain(b.Arithmetic)
 	e.Beat, e.Seen, h.changed = b, time.Now().UTC(), true
 	return h.state
+}
+
+// plain makes what a player says fit for a terminal: short, and printable.
+func plain(text string) string {
+	const most = 80
+	out := []rune{}
+	for _, r := range text {
+		if len(out) == most {
+			break
+		}
+		if !strconv.IsPrint(r) {
+			r = '?'
+		}
+		out = append(out, r)
+	}
+	return string(out)
 }
 
 // ingest takes deliveries until ctx ends.

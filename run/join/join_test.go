@@ -351,3 +351,28 @@ func TestRefusedGames(t *testing.T) {
 		t.Errorf("counted %d games and %d refused chunks", entry.Games, entry.Rejected)
 	}
 }
+
+// TestGameSettings: a run says how games are played, and cannot make a player run programs,
+// write elsewhere or open a port.
+func TestGameSettings(t *testing.T) {
+	file, err := config.Parse("test", []byte(`name: "n" run_dir: "/x" log_filename: "/x" mcts { simulations: 3 }
+selfplay { max_plies: 9 output_dir: "/x" models_dir: "/x" producer_workers: 99 }
+plugins { dir: "/x" rescorer { name: "deblunder" } } metrics { web: "0.0.0.0:1" public: true }`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := playersConfig(file.Config)
+	for _, word := range []string{"/x", "99", "web", "public"} {
+		if strings.Contains(text, word) {
+			t.Errorf("players are told %q:\n%s", word, text)
+		}
+	}
+	for _, word := range []string{"simulations: 3", "max_plies: 9", "deblunder"} {
+		if !strings.Contains(text, word) {
+			t.Errorf("players are not told %q:\n%s", word, text)
+		}
+	}
+	if got := plain("a\x1b[2Jb\n" + strings.Repeat("x", 100)); len(got) != 80 || strings.ContainsAny(got, "\x1b\n") {
+		t.Errorf("%q", got)
+	}
+}

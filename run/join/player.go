@@ -110,6 +110,7 @@ func (p *player) play(ctx context.Context, mine joined) (*play.PlaySummary, erro
 	if err != nil {
 		return nil, fmt.Errorf("%w: install the same chessbrain on both machines", err)
 	}
+	file.Config = gameSettings(file.Config) // whatever else the run says
 	o := p.opt.Play
 	if o.Effective, err = p.opt.Configure(file, p.welcome.Job, p.welcome.Seed, p.models); err != nil {
 		return nil, err
