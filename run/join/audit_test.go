@@ -10,6 +10,7 @@ import (
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/play"
 	"github.com/chessbrain/chessbrain/run/setup"
+	"github.com/chessbrain/chessbrain/selfplay"
 )
 
 // TestAudit: honest games pass, with the same arithmetic and with another, and every altered
@@ -23,18 +24,7 @@ func TestAudit(t *testing.T) {
 	}
 	closeHost()
 	e := runtest.Resolve(t, dir, "--resign-q=-1")
-	a, err := newAuditor(playersConfig(e.Config), e.Config.GetSeed(), runtest.LogTo(&said{}), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	playing, err := setup.SelfPlayOf(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	net, err := play.NewNetFinder(e, &playing).Find()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a, net := auditorOf(t, e)
 	a.know(net)
 	other, err := setup.InitialNet(e, 99)
 	if err != nil {
@@ -103,6 +93,55 @@ func TestAudit(t *testing.T) {
 			t.Errorf("%q: games are functions: %v", text, got)
 		}
 	}
+}
+
+// TestHonestGames: games that many were played at once of, with all that the settings can
+// do to them, are the same when they are played again alone.
+func TestHonestGames(t *testing.T) {
+	for _, flags := range []string{
+		"--net=16x1 --full-search-probability=0.5 --cheap-simulations=4 --policy-surprise=0.5 --max-plies-material=2 --mcts-cache=10000",
+		"--net=32x2 --gumbel=true --fork-probability=0.3 --simulations-schedule=4@0,8@10",
+		"--net=sparse128 --gumbel=true",
+	} {
+		dir := t.TempDir() + "/run"
+		e := runtest.Resolve(t, dir, flags+" --games-per-worker=16 --mcts-simulations=12 --max-plies=50 --resign-q=-1")
+		link, _, closeHost := openHostOf(t, e, "127.0.0.1:0")
+		if _, text, err := playAs(t, t.Context(), link, t.TempDir(), 24); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		closeHost()
+		a, net := auditorOf(t, e)
+		a.know(net)
+		for n, g := range gamesOf(t, dir, "p1001") {
+			if _, _, _, branch := selfplay.BranchOrdinal(n); branch {
+				continue
+			}
+			for _, arithmetic := range []string{a.arithmetic, "another"} {
+				reason, err := a.audit(t.Context(), audited{&PlayerEntry{Process: firstProcess}, arithmetic, g})
+				if reason != "" || err != nil {
+					t.Errorf("%s: game %d: %q, %v", flags, n, reason, err)
+				}
+			}
+		}
+	}
+}
+
+// auditorOf returns an auditor for the players of a run, and the run's net.
+func auditorOf(t *testing.T, e *config.Effective) (*auditor, *play.FoundNet) {
+	t.Helper()
+	a, err := newAuditor(playersConfig(e.Config), e.Config.GetSeed(), runtest.LogTo(&said{}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	playing, err := setup.SelfPlayOf(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, err := play.NewNetFinder(e, &playing).Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, net
 }
 
 // TestDistrust: the games of the last hour of a player that altered one leave the run, and

@@ -42,11 +42,17 @@ func (s *said) String() string {
 // openHost opens a run in dir to players; close ends that.
 func openHost(t *testing.T, dir, listen string) (link fleet.Link, log *said, close func()) {
 	t.Helper()
+	return openHostOf(t, runtest.Resolve(t, dir, "--resign-q=-1"), listen)
+}
+
+// openHostOf is openHost with a configuration.
+func openHostOf(t *testing.T, e *config.Effective, listen string) (link fleet.Link, log *said, close func()) {
+	t.Helper()
 	log = &said{}
 	ctx, cancel := context.WithCancel(t.Context())
 	done, links := make(chan error, 1), make(chan fleet.Link, 1)
 	go func() {
-		done <- Host(ctx, HostOptions{Effective: runtest.Resolve(t, dir, "--resign-q=-1"), Listen: listen, Command: "test", Version: "v1",
+		done <- Host(ctx, HostOptions{Effective: e, Listen: listen, Command: "test", Version: "v1",
 			Log: runtest.LogTo(log), Greet: func(l fleet.Link) { links <- l }})
 	}()
 	close = sync.OnceFunc(func() {
