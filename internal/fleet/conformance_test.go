@@ -24,7 +24,6 @@ func (h handler) Beat(p Player, x Beat) State    { return h.beat(p, x) }
 type implementation struct {
 	inbox Inbox
 	posts [2]Post
-	limit int64 // bytes of the mailbox; 0 = it counts chunks, chunkLimit
 }
 
 const chunkLimit = 40
@@ -224,7 +223,7 @@ func openNATS(t *testing.T, h Handler) *implementation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &implementation{inbox: inbox, limit: opt.Mailbox}
+	x := &implementation{inbox: inbox}
 	for i := range x.posts {
 		link, err := ParseLink(links[i].String())
 		if err != nil {

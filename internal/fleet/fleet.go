@@ -38,7 +38,7 @@ func SumOf(data []byte) string {
 // Player says who asks: the member whose key the connection has, and which of the
 // machines that use it.
 type Player struct {
-	Member   string // public key; "" = the transport knows none
+	Member   string // public key
 	Instance string // random, made at a player's first start
 }
 

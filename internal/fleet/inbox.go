@@ -20,13 +20,11 @@ const (
 	inFlight   = 256              // chunks in the hands of the run
 	duplicates = 2 * time.Minute  // within which a server drops a second copy
 	apiTime    = 10 * time.Second // for an answer of a server
-	replicas   = 3                // of a mailbox in a cluster
 )
 
 // natsInbox is an Inbox on a connection.
 type natsInbox struct {
 	nc       *nats.Conn
-	wire     wire
 	log      *slog.Logger
 	messages jetstream.MessagesContext
 	store    jetstream.ObjectStore
@@ -35,8 +33,8 @@ type natsInbox struct {
 
 // newInbox makes the mailbox, which takes so many bytes, and the store of nets, where they
 // are not there, and answers players from then on. It owns nc.
-func newInbox(nc *nats.Conn, w wire, h Handler, mailbox int64, log *slog.Logger) (Inbox, error) {
-	x := &natsInbox{nc: nc, wire: w, log: log}
+func newInbox(nc *nats.Conn, h Handler, mailbox int64, log *slog.Logger) (Inbox, error) {
+	x := &natsInbox{nc: nc, log: log}
 	if err := x.open(h, mailbox); err != nil {
 		return nil, errors.Join(fmt.Errorf("fleet's inbox: %w", err), x.Close())
 	}
@@ -50,13 +48,9 @@ func (x *natsInbox) open(h Handler, mailbox int64) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
-	copies := 1
-	if x.nc.ConnectedClusterName() != "" && len(x.nc.DiscoveredServers()) > 1 {
-		copies = replicas
-	}
 	stream, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: x.wire.stream(), Subjects: []string{x.wire.all("games")}, Retention: jetstream.WorkQueuePolicy,
-		MaxBytes: mailbox, Discard: jetstream.DiscardNew, Duplicates: duplicates, Replicas: copies,
+		Name: gamesStream, Subjects: []string{ofAll("games")}, Retention: jetstream.WorkQueuePolicy,
+		MaxBytes: mailbox, Discard: jetstream.DiscardNew, Duplicates: duplicates,
 	})
 	if err != nil {
 		return fmt.Errorf("mailbox: %w", err)
@@ -74,16 +68,16 @@ func (x *natsInbox) open(h Handler, mailbox int64) error {
 	if x.messages, err = consumer.Messages(jetstream.PullMaxMessages(inFlight / 2)); err != nil {
 		return fmt.Errorf("mailbox: %w", err)
 	}
-	if x.store, err = js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: x.wire.nets(), Replicas: copies}); err != nil {
+	if x.store, err = js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: netsBucket}); err != nil {
 		return fmt.Errorf("store of nets: %w", err)
 	}
-	x.asked, err = x.nc.Subscribe(x.wire.all("ask"), func(m *nats.Msg) { x.answer(h, m) })
+	x.asked, err = x.nc.Subscribe(ofAll("ask"), func(m *nats.Msg) { x.answer(h, m) })
 	return err
 }
 
 // answer answers a player.
 func (x *natsInbox) answer(h Handler, m *nats.Msg) {
-	p, err := x.wire.player(m.Subject)
+	p, err := playerOf(m.Subject)
 	if err != nil {
 		return
 	}
@@ -107,7 +101,7 @@ func (x *natsInbox) Next(ctx context.Context) (*Delivery, error) {
 		if err != nil {
 			return nil, cmp.Or(ctx.Err(), err)
 		}
-		p, err := x.wire.player(m.Subject())
+		p, err := playerOf(m.Subject())
 		if err != nil {
 			x.log.Warn("a message in the mailbox is of no player", "error", err)
 			if err := m.Term(); err != nil {
@@ -126,7 +120,7 @@ func (x *natsInbox) Next(ctx context.Context) (*Delivery, error) {
 func (x *natsInbox) settle(m jetstream.Msg, p Player, v Verdict) error {
 	data, err := json.Marshal(v)
 	if err == nil {
-		err = x.nc.Publish(x.wire.verdict(p), data)
+		err = x.nc.Publish(verdictSubject(p), data)
 	}
 	return errors.Join(err, m.Ack())
 }

@@ -14,12 +14,8 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// scheme begins the link of a run's own server, clusterScheme the address of one that
-// stands.
-const (
-	scheme        = "chessbrain"
-	clusterScheme = "nats"
-)
+// scheme begins a link.
+const scheme = "chessbrain"
 
 // Link is what a player needs to join: chessbrain://HOST:PORT/TOKEN.
 type Link struct {

@@ -160,10 +160,10 @@ func TestMembersAreKeptApart(t *testing.T) {
 		}
 	}
 	other := Player{Member: "B", Instance: "one"}
-	expect("speaking for another", nc.Publish(ownWire.games(other), []byte("x")))
-	expect("asking for another", nc.Publish(ownWire.ask(other), []byte("x")))
-	expect("a verdict", nc.Publish(ownWire.verdict(Player{Member: key, Instance: "one"}), []byte("x")))
-	for _, subject := range []string{ownWire.verdict(other), ">", ownWire.all("games"), "_INBOX.>"} {
+	expect("speaking for another", nc.Publish(gamesSubject(other), []byte("x")))
+	expect("asking for another", nc.Publish(askSubject(other), []byte("x")))
+	expect("a verdict", nc.Publish(verdictSubject(Player{Member: key, Instance: "one"}), []byte("x")))
+	for _, subject := range []string{verdictSubject(other), ">", ofAll("games"), "_INBOX.>"} {
 		sub, err := nc.SubscribeSync(subject)
 		expect("reading "+subject, err)
 		if _, err := sub.NextMsg(50 * time.Millisecond); err == nil {
@@ -174,15 +174,15 @@ func TestMembersAreKeptApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := js.DeleteStream(t.Context(), ownWire.stream()); err == nil {
+	if err := js.DeleteStream(t.Context(), gamesStream); err == nil {
 		t.Error("removed the mailbox")
 	}
 	<-denied
-	if err := js.DeleteObjectStore(t.Context(), ownWire.nets()); err == nil {
+	if err := js.DeleteObjectStore(t.Context(), netsBucket); err == nil {
 		t.Error("removed the nets")
 	}
 	<-denied
-	if store, err := js.ObjectStore(t.Context(), ownWire.nets()); err != nil {
+	if store, err := js.ObjectStore(t.Context(), netsBucket); err != nil {
 		t.Error(err)
 	} else if _, err := store.PutBytes(t.Context(), "x", []byte("x")); err == nil {
 		t.Error("put a net into the store")

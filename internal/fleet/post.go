@@ -18,7 +18,6 @@ import (
 type natsPost struct {
 	nc       *nats.Conn
 	js       jetstream.JetStream
-	wire     wire
 	player   Player
 	verdicts chan Verdict
 }
@@ -53,15 +52,15 @@ func Dial(link Link, instance string, patient bool, log *slog.Logger) (Post, err
 	case err != nil:
 		return nil, fmt.Errorf("join the run at %s: %w", link.Address, err)
 	}
-	return newPost(nc, ownWire, player)
+	return newPost(nc, player)
 }
 
 // newPost returns the player's side on nc, which it owns.
-func newPost(nc *nats.Conn, w wire, player Player) (Post, error) {
-	p := &natsPost{nc: nc, wire: w, player: player, verdicts: make(chan Verdict, verdictRoom)}
+func newPost(nc *nats.Conn, player Player) (Post, error) {
+	p := &natsPost{nc: nc, player: player, verdicts: make(chan Verdict, verdictRoom)}
 	var err error
 	if p.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(apiTime)); err == nil {
-		_, err = nc.Subscribe(w.verdict(player), func(m *nats.Msg) {
+		_, err = nc.Subscribe(verdictSubject(player), func(m *nats.Msg) {
 			var v Verdict
 			if json.Unmarshal(m.Data, &v) == nil {
 				hand(p.verdicts, v)
@@ -83,7 +82,7 @@ func (p *natsPost) ask(ctx context.Context, q question, into any) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, apiTime)
 	defer cancel()
-	m, err := p.nc.RequestWithContext(ctx, p.wire.ask(p.player), data)
+	m, err := p.nc.RequestWithContext(ctx, askSubject(p.player), data)
 	if errors.Is(err, nats.ErrReconnectBufExceeded) {
 		return fmt.Errorf("%w: there is no connection to it", ErrNoAnswer)
 	}
@@ -106,7 +105,7 @@ func (p *natsPost) Beat(ctx context.Context, b Beat) (s State, err error) {
 func (p *natsPost) Fetch(ctx context.Context, r NetRef) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*apiTime)
 	defer cancel()
-	store, err := p.js.ObjectStore(ctx, p.wire.nets())
+	store, err := p.js.ObjectStore(ctx, netsBucket)
 	var file []byte
 	if err == nil {
 		file, err = store.GetBytes(ctx, r.SHA256)
@@ -130,7 +129,7 @@ func (p *natsPost) Deliver(ctx context.Context, data []byte, attempt int) error 
 	ctx, cancel := context.WithTimeout(ctx, apiTime)
 	defer cancel()
 	id := SumOf(data) + "-" + strconv.Itoa(attempt) // a server drops what has the id of an earlier message
-	_, err := p.js.PublishMsg(ctx, &nats.Msg{Subject: p.wire.games(p.player), Data: data}, jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0))
+	_, err := p.js.PublishMsg(ctx, &nats.Msg{Subject: gamesSubject(p.player), Data: data}, jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0))
 	switch {
 	case full(err):
 		return ErrFull

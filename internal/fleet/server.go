@@ -40,11 +40,10 @@ const DefaultMailbox = 1 << 30
 
 // Server is a NATS server with JetStream inside this process.
 type Server struct {
-	s       *server.Server
-	opt     ServerOptions
-	tls     *tls.Config
-	own     nkeys.KeyPair // of this process
-	inbound wire
+	s   *server.Server
+	opt ServerOptions
+	tls *tls.Config
+	own nkeys.KeyPair // of this process
 }
 
 // startTime is how long a server may take to be ready.
@@ -56,7 +55,7 @@ func Serve(opt ServerOptions) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("key of the fleet's server: %w", err)
 	}
-	s := &Server{opt: opt, inbound: ownWire, tls: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}}}
+	s := &Server{opt: opt, tls: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}}}
 	if s.own, err = nkeys.CreateUser(); err != nil {
 		return nil, err
 	}
@@ -104,7 +103,7 @@ func (s *Server) options(m Members) (*server.Options, error) {
 	users := []*server.NkeyUser{{Nkey: own}}
 	for _, key := range m.keys() {
 		users = append(users, &server.NkeyUser{Nkey: key, Permissions: &server.Permissions{
-			Publish: &server.SubjectPermission{Allow: s.inbound.mayPublish(key)}, Subscribe: &server.SubjectPermission{Allow: s.inbound.maySubscribe(key)}}})
+			Publish: &server.SubjectPermission{Allow: mayPublish(key)}, Subscribe: &server.SubjectPermission{Allow: maySubscribe(key)}}})
 	}
 	return &server.Options{
 		ServerName: "chessbrain", Host: host, Port: number, NoSigs: true, NoSystemAccount: true,
@@ -142,7 +141,7 @@ func (s *Server) Inbox(h Handler) (Inbox, error) {
 	if size == 0 {
 		size = DefaultMailbox
 	}
-	return newInbox(nc, s.inbound, h, size, s.opt.Log)
+	return newInbox(nc, h, size, s.opt.Log)
 }
 
 // Close ends the server.

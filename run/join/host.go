@@ -159,7 +159,6 @@ func (h *host) run(ctx context.Context) (err error) {
 	if err = group.Wait(); errors.Is(err, context.Canceled) {
 		err = nil
 	}
-	h.changed = true
 	return errors.Join(err, h.writeRoster(), h.ledger.write())
 }
 
@@ -245,8 +244,9 @@ func (h *host) listen() error {
 	if ip := net.ParseIP(address); err != nil || address == "" || ip != nil && ip.IsUnspecified() {
 		address = ownAddress()
 	}
-	h.roster.Address = net.JoinHostPort(address, strconv.Itoa(h.server.Port()))
-	h.changed = true
+	h.mu.Lock() // players ask already
+	h.roster.Address, h.changed = net.JoinHostPort(address, strconv.Itoa(h.server.Port())), true
+	h.mu.Unlock()
 	return h.writeRoster()
 }
 

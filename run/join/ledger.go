@@ -159,12 +159,14 @@ func (h *host) take(ctx context.Context, d *fleet.Delivery) error {
 	if e == nil {
 		return d.Reject("this run does not know the player: it has begun anew. Join it with another --run-dir")
 	}
-	games, net, reason := h.check(e, d.Data)
+	var games []*record.Game
+	var net string
 	h.mu.Lock()
-	if e.Distrusted != "" {
-		reason = e.Distrusted
-	}
+	reason := e.Distrusted
 	h.mu.Unlock()
+	if reason == "" {
+		games, net, reason = h.check(e, d.Data)
+	}
 	if reason != "" {
 		h.mu.Lock()
 		e.Rejected++
