@@ -1,7 +1,6 @@
 package join
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -37,23 +36,14 @@ func BenchmarkIngest(b *testing.B) {
 	post := m.Post(player)
 	number, bytes := uint64(0), 0
 	chunk := func() []byte {
-		tmp := b.TempDir()
-		w := replay.NewWriter(fsx.OS, tmp, replay.WriterOptions{NetID: net, RunID: "run"})
+		var fresh []*record.Game
 		for _, g := range games {
 			copied := g.Clone()
 			copied.Ordinal, copied.ID = number, record.GameID(seed, firstProcess, number)
 			number++
-			if err := w.Append(copied); err != nil {
-				b.Fatal(err)
-			}
+			fresh = append(fresh, copied)
 		}
-		if err := w.Close(); err != nil {
-			b.Fatal(err)
-		}
-		data, err := os.ReadFile(filepath.Join(tmp, "00000001"+replay.SealedSuffix))
-		if err != nil {
-			b.Fatal(err)
-		}
+		data := sealed(b, net, "run", fresh...)
 		bytes += len(data)
 		return data
 	}

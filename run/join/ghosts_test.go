@@ -16,7 +16,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fleet"
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/internal/testing/memfs"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 )
@@ -38,23 +37,12 @@ type ghosts struct {
 
 // chunk returns a sealed chunk of a process.
 func (g *ghosts) chunk(process uint64, number int) []byte {
-	fsys := memfs.New()
-	w := replay.NewWriter(fsys, "d", replay.WriterOptions{NetID: g.net, RunID: "run"})
+	var games []*record.Game
 	for i := range g.games {
 		ordinal := uint64(number*g.games + i)
-		err := w.Append(&record.Game{ID: record.GameID(g.seed, process, ordinal), NetID: g.net, Seed: g.seed, Ordinal: ordinal, End: record.EndAborted})
-		if err != nil {
-			g.t.Error(err)
-		}
+		games = append(games, &record.Game{ID: record.GameID(g.seed, process, ordinal), NetID: g.net, Seed: g.seed, Ordinal: ordinal, End: record.EndAborted})
 	}
-	if err := w.Close(); err != nil {
-		g.t.Error(err)
-	}
-	data, err := fsx.ReadFile(fsys, filepath.Join("d", "00000001"+replay.SealedSuffix))
-	if err != nil {
-		g.t.Error(err)
-	}
-	return data
+	return sealed(g.t, g.net, "run", games...)
 }
 
 // haunt is one ghost. What it has sent is a list on its disk, as a courier's spool is; a

@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fleet"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/memfs"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -111,6 +112,25 @@ func gamesOf(t *testing.T, root, process string) map[uint64]*record.Game {
 		}
 	}
 	return games
+}
+
+// sealed returns the file of a chunk.
+func sealed(t testing.TB, net, job string, games ...*record.Game) []byte {
+	t.Helper()
+	fsys := memfs.New()
+	w := replay.NewWriter(fsys, "d", replay.WriterOptions{NetID: net, RunID: job})
+	var err error
+	for _, g := range games {
+		err = errors.Join(err, w.Append(g))
+	}
+	var data []byte
+	if err = errors.Join(err, w.Close()); err == nil {
+		data, err = fsx.ReadFile(fsys, filepath.Join("d", "00000001"+replay.SealedSuffix))
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	return data
 }
 
 // TestJoin: two players with directories of their own play for a run; each game is in the
@@ -256,21 +276,7 @@ func TestRefusedGames(t *testing.T) {
 	}
 	chunk := func(net, job string, games ...*record.Game) []byte {
 		t.Helper()
-		tmp := t.TempDir()
-		w := replay.NewWriter(fsx.OS, tmp, replay.WriterOptions{NetID: net, RunID: job})
-		for _, g := range games {
-			if err := w.Append(g); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		data, err := os.ReadFile(filepath.Join(tmp, "00000001"+replay.SealedSuffix))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
+		return sealed(t, net, job, games...)
 	}
 	good := chunk(net, "run", game(0), game(1))
 	flipped := append([]byte(nil), good...)
