@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 )
 
 // TestReportOfTrainings: each training of a run has a report with its own curves, beside that
@@ -18,29 +16,14 @@ import (
 // begun is left out.
 func TestReportOfTrainings(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "run")
-	own := run.NewDir(root, "main", "job", "", "")
-	put := func(path string, text []byte) {
-		t.Helper()
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, text, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put(own.RunFile(), []byte(`{"version": 1, "job": "job", "starts": 3}`))
-	put(own.ConfigFile(), []byte(`training { training_name: "main" }`))
-	for i, name := range []string{"main", "wide", "waiting"} {
-		d := run.NewDir(root, name, "job", "", "")
-		put(d.TrainingConfig(), fmt.Appendf(nil, "training { training_name: %q }", name))
-		var lines []byte
+	runtest.Trainings(t, root, []string{"main", "wide", "waiting"}, func(i int) (told []monitor.Event) {
 		for step := range int64(3 * (2 - i)) { // the last one has none
 			e := &monitor.Step{Step: step + 1, Samples: 8 * (step + 1), Losses: monitor.Numbers{"policy_loss": monitor.Number(3 - i)}}
-			e.V, e.Type, e.Seq, e.Job = monitor.SchemaVersion, "step", uint64(step+1), "job"
-			var err error
-			if lines, err = monitor.AppendJSON(lines, e); err != nil {
-				t.Fatal(err)
-			}
+			e.Type = "step"
+			told = append(told, e)
 		}
-		put(filepath.Join(d.Learning, monitor.MetricsName), lines)
-	}
+		return told
+	})
 	output := filepath.Join(root, reportDir)
 	text, files, err := plot(root, output)
 	if err != nil {

@@ -414,30 +414,12 @@ func TestPlayersMetrics(t *testing.T) {
 // all of them.
 func TestTrainings(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "run")
-	own := run.NewDir(root, "main", "job", "", "")
-	put := func(path string, text []byte) {
-		t.Helper()
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, text, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put(own.RunFile(), []byte(`{"version": 1, "job": "job", "starts": 3}`))
-	put(own.ConfigFile(), []byte(`training { training_name: "main" }`))
-	for i, name := range []string{"main", "wide", "tiny"} {
-		d := run.NewDir(root, name, "job", "", "")
-		put(d.TrainingConfig(), fmt.Appendf(nil, "training { training_name: %q }", name))
+	own := runtest.Trainings(t, root, []string{"main", "wide", "tiny"}, func(i int) []monitor.Event {
+		name := []string{"main", "wide", "tiny"}[i]
 		begin, step, end := &monitor.Run{Phase: monitor.RunStart, Arch: name}, &monitor.Step{Step: 1, LR: monitor.Number(i + 1)}, &monitor.Run{Phase: monitor.RunDone}
 		begin.Type, step.Type, end.Type = "run", "step", "run"
-		var lines []byte
-		for seq, e := range []monitor.Event{begin, step, end} {
-			e.Head().V, e.Head().Seq = monitor.SchemaVersion, uint64(seq+1)
-			var err error
-			if lines, err = monitor.AppendJSON(lines, e); err != nil {
-				t.Fatal(err)
-			}
-		}
-		put(filepath.Join(d.Learning, monitor.MetricsName), lines)
-	}
+		return []monitor.Event{begin, step, end}
+	})
 	s := New(Options{Dir: own})
 	address := serve(t, s)
 	for question, want := range map[string]float64{"": 1, "?training=main": 1, "?training=tiny": 3, "?training=wide": 2} {

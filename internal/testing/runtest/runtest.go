@@ -1,6 +1,7 @@
 package runtest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
@@ -61,6 +63,35 @@ func ResolveText(dir, more string) (*config.Effective, error) {
 		return nil, err
 	}
 	return config.Resolve(config.Input{File: file, Flags: flags})
+}
+
+// Trainings writes a run at root with trainings of these names, each with a configuration of
+// its own, and what it told: told(i) are the events of the i-th, with their types.
+func Trainings(t testing.TB, root string, names []string, told func(i int) []monitor.Event) run.Dir {
+	t.Helper()
+	own := run.NewDir(root, names[0], "job", "", "")
+	put := func(path string, text []byte) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, text, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(own.RunFile(), []byte(`{"version": 1, "job": "job", "starts": 3}`))
+	put(own.ConfigFile(), fmt.Appendf(nil, "training { training_name: %q }", names[0]))
+	for i, name := range names {
+		d := run.NewDir(root, name, "job", "", "")
+		put(d.TrainingConfig(), fmt.Appendf(nil, "training { training_name: %q }", name))
+		var lines []byte
+		for seq, e := range told(i) {
+			e.Head().V, e.Head().Seq, e.Head().Job = monitor.SchemaVersion, uint64(seq+1), "job"
+			var err error
+			if lines, err = monitor.AppendJSON(lines, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(filepath.Join(d.Learning, monitor.MetricsName), lines)
+	}
+	return own
 }
 
 // Course writes a list of 64 start positions, mates in one, and returns its path.
