@@ -1,13 +1,11 @@
 package uci
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/spawn"
 )
 
 // What most tests think about, and the limit that they give.
@@ -51,8 +50,8 @@ func TestClientStart(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
-			t.Errorf("%s: process %d after Close: %v", mode, pid, err)
+		if !spawn.Gone(pid) {
+			t.Errorf("%s: process %d is there after Close", mode, pid)
 		}
 		if _, err := c.Go(t.Context(), startLine, oneNode); !errors.Is(err, ErrClosed) {
 			t.Errorf("Go after Close: %v", err)
@@ -226,11 +225,11 @@ func TestClientCrash(t *testing.T) {
 	}
 	// Killed from outside, while nothing is asked of it.
 	client := startFake(t, fakeConfig("good"))
-	if err := syscall.Kill(client.proc.cmd.Process.Pid, syscall.SIGKILL); err != nil {
+	if err := client.proc.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	<-client.proc.exited
-	if err := search(client); !errors.Is(err, ErrExited) || !strings.Contains(err.Error(), "signal: killed") {
+	if err := search(client); !errors.Is(err, ErrExited) || !strings.Contains(err.Error(), client.proc.cmd.ProcessState.String()) {
 		t.Errorf("killed: %v", err)
 	}
 }
@@ -275,8 +274,8 @@ func TestClientHang(t *testing.T) {
 		if c.mode == "hang" && !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: error %v does not say that it was stopped", c.mode, err)
 		}
-		if err := syscall.Kill(client.proc.cmd.Process.Pid, 0); err != syscall.ESRCH {
-			t.Errorf("%s: the process after it: %v", c.mode, err)
+		if !spawn.Gone(client.proc.cmd.Process.Pid) {
+			t.Errorf("%s: the process is there after it", c.mode)
 		}
 		if _, err := client.Go(t.Context(), startLine, oneNode); !errors.Is(err, ErrHung) {
 			t.Errorf("%s: then %v", c.mode, err)
@@ -374,43 +373,6 @@ func TestClientTime(t *testing.T) {
 	if a, err := c.Go(t.Context(), startLine, oneNode); err != nil || a.Time < sleepyTime {
 		t.Errorf("%v: %s, the engine slept %s", err, a.Time, sleepyTime)
 	}
-}
-
-// TestClientLeavesNothing ends engines that ignore quit, and their children.
-func TestClientLeavesNothing(t *testing.T) {
-	path, held := fifo(t)
-	c := startFake(t, fakeConfig("no-quit", path))
-	c.config.Grace = 50 * time.Millisecond
-	if err := c.Close(); !errors.Is(err, ErrHung) || !strings.Contains(err.Error(), "did not end within 50ms of quit and was killed") {
-		t.Errorf("close: %v", err)
-	}
-	allGone(t, held)
-	if runtime.GOOS != "linux" {
-		t.Skip("children of an engine that ended, and engines of a killed process, are looked after on Linux only")
-	}
-	path, held = fifo(t)
-	c = startFake(t, fakeConfig("child", path))
-	if err := c.Close(); err != nil {
-		t.Errorf("close: %v", err)
-	}
-	allGone(t, held)
-
-	path, held = fifo(t)
-	host := fakeConfig("host", path)
-	cmd := exec.CommandContext(t.Context(), host.Path, host.Args...)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := bufio.NewReader(out).ReadString('\n'); text != "started\n" {
-		t.Errorf("%q, %v", text, err)
-	}
-	cmd.Process.Kill()
-	cmd.Wait()
-	allGone(t, held)
 }
 
 // TestClientShared lets goroutines share an engine.

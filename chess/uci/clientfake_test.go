@@ -4,12 +4,10 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -289,29 +287,4 @@ func (l *transcript) sent(word string) (lines []string) {
 		}
 	}
 	return lines
-}
-
-// fifo makes a named pipe and opens it for reading: it ends when the last of the
-// processes that write to it is gone.
-func fifo(t *testing.T) (path string, f *os.File) {
-	t.Helper()
-	path = t.TempDir() + "/held"
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	return path, f
-}
-
-// allGone waits until nobody holds the pipe.
-func allGone(t *testing.T, f *os.File) {
-	t.Helper()
-	f.SetReadDeadline(time.Now().Add(time.Minute))
-	if _, err := f.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("a process is left: %v", err)
-	}
 }

@@ -52,6 +52,3 @@ func TryLock(f *os.File, shared bool) error {
 		}
 	}
 }
-
-// processGone says that no process of this machine has the id.
-func processGone(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }

@@ -44,14 +44,3 @@ func TryLock(f *os.File, shared bool) error {
 	}
 	return os.NewSyscallError("LockFileEx", err)
 }
-
-// processGone says that no process of this machine has the id.
-func processGone(pid int) bool {
-	h, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
-	if err != nil {
-		return errors.Is(err, windows.ERROR_INVALID_PARAMETER)
-	}
-	defer windows.CloseHandle(h)
-	state, err := windows.WaitForSingleObject(h, 0)
-	return err == nil && state == windows.WAIT_OBJECT_0
-}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/chessbrain/chessbrain/internal/spawn"
 )
 
 // Owner says who holds a lock. It stands as JSON in <lock>.owner.<host>-<pid>-<n>.
@@ -83,7 +85,7 @@ func (o *Owner) alive(now time.Time) bool {
 		if boot := bootID(); boot != "" && boot != o.BootID {
 			return false // the machine was started again since
 		} else if boot == o.BootID && !o.HeartbeatOnly {
-			return !processGone(o.PID)
+			return !spawn.Gone(o.PID)
 		}
 	}
 	age := now.Sub(o.Heartbeat)

@@ -21,7 +21,7 @@ type room struct {
 // rooms is the import table. A package belongs to the longest matching folder.
 // The standard library is open to all, golang.org/x/sync too.
 var rooms = map[string]room{
-	"internal/fsx":          {third: []string{"golang.org/x/sys"}},
+	"internal/fsx":          {ours: []string{"internal/spawn"}, third: []string{"golang.org/x/sys"}},
 	"internal/house":        {},
 	"internal/spawn":        {third: []string{"golang.org/x/sys"}},
 	"internal/testing":      {ours: []string{"*"}, third: []string{"github.com/ebitengine/purego", "github.com/hashicorp/go-plugin", "google.golang.org/grpc", "golang.org/x/sys"}}, // tests only: see kits

@@ -76,7 +76,9 @@ func bePlugin(dir string) {
 		fmt.Fprintln(os.Stderr, `{"@message": "said by the plugin", "@level": "warn", "answer": 42}`)
 	case "parent", "runaway": // leave a child behind that holds their standard error
 		c := exec.Command("sleep", "1000")
-		c.Stderr, c.SysProcAttr = os.Stderr, &syscall.SysProcAttr{Setsid: name == "runaway"}
+		if c.Stderr = os.Stderr; name == "runaway" {
+			leave(c)
+		}
 		if err := c.Start(); err != nil {
 			os.Exit(4)
 		}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -141,9 +140,7 @@ func TestDeathWhileIdle(t *testing.T) {
 	if _, err := r.RescoreBatch(inTime(t), games[:1]); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Kill(b.report("halve").PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, b.report("halve").PID)
 	eventually(t, "the death is told", func() bool { return slices.Contains(b.states(), Failed) })
 	got, err := r.RescoreBatch(inTime(t), games)
 	if err != nil {

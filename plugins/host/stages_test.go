@@ -74,7 +74,7 @@ func (h halver) Rescore(ctx context.Context, g *record.Game) (*record.Game, erro
 	factor := float32(0.5)
 	switch g.Seed {
 	case seedDie:
-		syscall.Write(2, []byte("panic: as told\n")) // os.Stderr is redirected; a real panic does this
+		syscall.Write(syscall.Stderr, []byte("panic: as told\n")) // os.Stderr is redirected; a real panic does this
 		os.Exit(7)
 	case seedDieOnce:
 		if once(h.dir, fmt.Sprint("game", g.Ordinal)) {
@@ -101,7 +101,7 @@ func (h halver) Rescore(ctx context.Context, g *record.Game) (*record.Game, erro
 	case "same":
 		return g, nil
 	case "talker": // os.Stdout is redirected; what C code prints goes here
-		syscall.Write(1, bytes.Repeat([]byte("x"), 1<<20))
+		syscall.Write(syscall.Stdout, bytes.Repeat([]byte("x"), 1<<20))
 	}
 	if h.name == "badlog" {
 		slog.Info("halved", "ordinal", g.Ordinal)

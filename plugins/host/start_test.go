@@ -5,10 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -255,33 +253,6 @@ func TestRestartsAreNew(t *testing.T) {
 	for _, path := range seen {
 		if _, err := os.Stat(path); err == nil && path != b.report("halve").Path {
 			t.Errorf("%s is left", path)
-		}
-	}
-}
-
-// Children of a plugin end with it; one that got away does not hold the host up.
-func TestChildren(t *testing.T) {
-	for _, name := range []string{"parent", "runaway"} {
-		b := newBench(t, []string{name}, nil)
-		r := b.rescorer(name)
-		data, err := os.ReadFile(filepath.Join(b.dir, "child"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		pid := 0
-		for _, digit := range data {
-			pid = 10*pid + int(digit-'0')
-		}
-		if !alive(pid) {
-			t.Fatal("the child is not there")
-		}
-		if err := b.Release(r); err != nil {
-			t.Error(err)
-		}
-		if name == "parent" || runtime.GOOS == "linux" {
-			eventually(t, "the child is gone", func() bool { return !alive(pid) })
-		} else if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Error(err)
 		}
 	}
 }

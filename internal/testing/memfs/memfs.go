@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -132,7 +133,7 @@ func (m *FS) parent(name string) (*node, string, error) {
 	if len(parts) == 0 {
 		return nil, "", fs.ErrInvalid
 	}
-	d, err := m.lookup(filepath.Join(parts[:len(parts)-1]...))
+	d, err := m.lookup(path.Join(parts[:len(parts)-1]...))
 	if err == nil && !d.dir {
 		err = syscall.ENOTDIR
 	}
@@ -140,7 +141,7 @@ func (m *FS) parent(name string) (*node, string, error) {
 }
 
 func split(name string) []string {
-	clean := strings.Trim(filepath.Clean("/"+name), "/")
+	clean := strings.Trim(path.Clean("/"+filepath.ToSlash(name)), "/")
 	if clean == "" {
 		return nil
 	}
