@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -20,47 +21,64 @@ const (
 	inFlight   = 256              // chunks in the hands of the run
 	duplicates = 2 * time.Minute  // within which a server drops a second copy
 	apiTime    = 10 * time.Second // for an answer of a server
+
+	maxReplicas = 3 // of games and nets in a cluster
+	runConsumer = "run"
 )
 
 // natsInbox is an Inbox on a connection.
 type natsInbox struct {
 	nc       *nats.Conn
+	js       jetstream.JetStream
+	mailbox  int64 // most bytes of games that wait
+	replicas int   // of games and nets, each on a server of its own
 	log      *slog.Logger
-	messages jetstream.MessagesContext
-	store    jetstream.ObjectStore
 	asked    *nats.Subscription
+
+	mu       sync.Mutex
+	closed   bool
+	messages jetstream.MessagesContext
+	newest   NetRef // that was published
+	file     []byte
 }
 
 // newInbox makes the mailbox, which takes so many bytes, and the store of nets, where they
 // are not there, and answers players from then on. It owns nc.
 func newInbox(nc *nats.Conn, h Handler, mailbox int64, log *slog.Logger) (Inbox, error) {
-	x := &natsInbox{nc: nc, log: log}
-	if err := x.open(h, mailbox); err != nil {
+	x := &natsInbox{nc: nc, mailbox: cmp.Or(mailbox, DefaultMailbox), replicas: 1, log: log}
+	if nc.ConnectedClusterName() != "" {
+		x.replicas = min(maxReplicas, len(nc.Servers()))
+	}
+	var err error
+	if x.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(apiTime)); err == nil {
+		err = x.open(context.Background())
+	}
+	if err == nil {
+		x.asked, err = nc.Subscribe(ofAll("ask"), func(m *nats.Msg) { x.answer(h, m) })
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("fleet's inbox: %w", err), x.Close())
 	}
 	return x, nil
 }
 
-func (x *natsInbox) open(h Handler, mailbox int64) error {
-	js, err := jetstream.New(x.nc)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+// open makes what the server does not have, and takes the mailbox over.
+func (x *natsInbox) open(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	stream, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+	stream, err := x.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: gamesStream, Subjects: []string{ofAll("games")}, Retention: jetstream.WorkQueuePolicy,
-		MaxBytes: mailbox, Discard: jetstream.DiscardNew, Duplicates: duplicates,
+		MaxBytes: x.mailbox, Discard: jetstream.DiscardNew, Duplicates: duplicates, Replicas: x.replicas,
 	})
 	if err != nil {
 		return fmt.Errorf("mailbox: %w", err)
 	}
 	// What an earlier process had in its hands is handed out at once, not after ackWait.
-	if err := stream.DeleteConsumer(ctx, "run"); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+	if err := stream.DeleteConsumer(ctx, runConsumer); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return fmt.Errorf("mailbox: %w", err)
 	}
 	consumer, err := stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-		Durable: "run", AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxAckPending: inFlight,
+		Durable: runConsumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxAckPending: inFlight,
 	})
 	if err != nil {
 		return fmt.Errorf("mailbox: %w", err)
@@ -68,11 +86,20 @@ func (x *natsInbox) open(h Handler, mailbox int64) error {
 	if x.messages, err = consumer.Messages(jetstream.PullMaxMessages(inFlight / 2)); err != nil {
 		return fmt.Errorf("mailbox: %w", err)
 	}
-	if x.store, err = js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: netsBucket}); err != nil {
-		return fmt.Errorf("store of nets: %w", err)
+	if x.file == nil {
+		_, err = x.nets(ctx)
+		return err
 	}
-	x.asked, err = x.nc.Subscribe(ofAll("ask"), func(m *nats.Msg) { x.answer(h, m) })
-	return err
+	return x.put(ctx, x.newest, x.file)
+}
+
+// nets is the store of nets.
+func (x *natsInbox) nets(ctx context.Context) (jetstream.ObjectStore, error) {
+	store, err := x.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: netsBucket, Replicas: x.replicas})
+	if err != nil {
+		return nil, fmt.Errorf("store of nets: %w", err)
+	}
+	return store, nil
 }
 
 // answer answers a player.
@@ -97,9 +124,15 @@ func (x *natsInbox) answer(h Handler, m *nats.Msg) {
 // Next waits for a delivery.
 func (x *natsInbox) Next(ctx context.Context) (*Delivery, error) {
 	for {
-		m, err := x.messages.Next(jetstream.NextContext(ctx))
+		x.mu.Lock()
+		messages := x.messages
+		x.mu.Unlock()
+		m, err := messages.Next(jetstream.NextContext(ctx))
 		if err != nil {
-			return nil, cmp.Or(ctx.Err(), err)
+			if err = x.reopen(ctx, messages, err); err != nil {
+				return nil, cmp.Or(ctx.Err(), err)
+			}
+			continue
 		}
 		p, err := playerOf(m.Subject())
 		if err != nil {
@@ -115,6 +148,41 @@ func (x *natsInbox) Next(ctx context.Context) (*Delivery, error) {
 	}
 }
 
+// reopen takes the mailbox over again after a failure of its messages: a server of a
+// cluster ended, or came back without what it had stored. It is patient.
+func (x *natsInbox) reopen(ctx context.Context, failed jetstream.MessagesContext, failure error) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for first := true; x.messages == failed; first = false { // nobody else has done it
+		if x.closed || ctx.Err() != nil || x.nc.IsClosed() {
+			return failure
+		}
+		if errors.Is(failure, jetstream.ErrNoHeartbeat) { // perhaps all is well, and the machine busy
+			if _, err := x.js.Consumer(ctx, gamesStream, runConsumer); err == nil {
+				return nil
+			}
+		}
+		if first {
+			x.log.Warn("the fleet's mailbox failed; it is opened again", "error", failure)
+		}
+		err := x.open(ctx)
+		if err == nil {
+			failed.Stop()
+			x.log.Info("the fleet's mailbox is open again")
+			return nil
+		}
+		if x.messages != failed {
+			x.messages.Stop()
+		}
+		x.messages, failure = failed, err
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
 // settle tells the player first: a mailbox that forgets the acknowledgement hands the
 // chunk over again, which does no harm.
 func (x *natsInbox) settle(m jetstream.Msg, p Player, v Verdict) error {
@@ -122,7 +190,11 @@ func (x *natsInbox) settle(m jetstream.Msg, p Player, v Verdict) error {
 	if err == nil {
 		err = x.nc.Publish(verdictSubject(p), data)
 	}
-	return errors.Join(err, m.Ack())
+	if err = errors.Join(err, m.Ack()); err == nil || x.nc.IsClosed() {
+		return err
+	}
+	x.log.Warn("a player hears of its games later", "error", err)
+	return nil
 }
 
 // Publish makes a net known and removes the oldest beyond KeptNets.
@@ -132,19 +204,34 @@ func (x *natsInbox) Publish(ctx context.Context, r NetRef, file []byte) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	there, err := x.store.List(ctx)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	err := x.put(ctx, r, file)
+	if err == nil {
+		x.newest, x.file = r, file
+	}
+	return err
+}
+
+// put is Publish. mu is held.
+func (x *natsInbox) put(ctx context.Context, r NetRef, file []byte) error {
+	store, err := x.nets(ctx)
+	if err != nil {
+		return fmt.Errorf("publish net %s: %w", r.Name, err)
+	}
+	there, err := store.List(ctx)
 	if err != nil && !errors.Is(err, jetstream.ErrNoObjectsFound) {
 		return fmt.Errorf("publish net %s: %w", r.Name, err)
 	}
 	if !slices.ContainsFunc(there, func(o *jetstream.ObjectInfo) bool { return o.Name == r.SHA256 }) {
-		if _, err := x.store.PutBytes(ctx, r.SHA256, file); err != nil {
+		if _, err := store.PutBytes(ctx, r.SHA256, file); err != nil {
 			return fmt.Errorf("publish net %s: %w", r.Name, err)
 		}
 	}
 	slices.SortFunc(there, func(a, b *jetstream.ObjectInfo) int { return b.ModTime.Compare(a.ModTime) })
 	for i, o := range there {
 		if i >= KeptNets-1 && o.Name != r.SHA256 {
-			if err := x.store.Delete(ctx, o.Name); err != nil {
+			if err := store.Delete(ctx, o.Name); err != nil {
 				return fmt.Errorf("remove an old net: %w", err)
 			}
 		}
@@ -154,9 +241,12 @@ func (x *natsInbox) Publish(ctx context.Context, r NetRef, file []byte) error {
 
 // Close ends the inbox. What nobody settled comes again.
 func (x *natsInbox) Close() error {
+	x.mu.Lock()
+	x.closed = true
 	if x.messages != nil {
 		x.messages.Stop()
 	}
+	x.mu.Unlock()
 	err := x.nc.Flush()
 	if errors.Is(err, nats.ErrConnectionClosed) {
 		err = nil

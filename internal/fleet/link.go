@@ -7,7 +7,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net/url"
+	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,11 +18,13 @@ import (
 // scheme begins a link.
 const scheme = "chessbrain"
 
-// Link is what a player needs to join: chessbrain://HOST:PORT/TOKEN.
+const seedBytes = 32 // of a key, in a token
+
+// Link is what a player needs to join: chessbrain://HOST:PORT[,HOST:PORT...]/TOKEN.
 type Link struct {
-	Address string // HOST:PORT
+	Address string // HOST:PORT, of a cluster several with commas between
 	Seed    string // of the player's key, an nkey's
-	Pin     string // SHA-256 of the server's public key, raw
+	Pin     string // SHA-256 of the servers' public key, raw; "" = the machine's authorities know them
 }
 
 // String returns the link. Whoever has it can play for the run.
@@ -35,24 +38,41 @@ func (l Link) String() string {
 
 // ParseLink reads a link.
 func ParseLink(text string) (Link, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != scheme || u.Host == "" {
-		return Link{}, fmt.Errorf("%q is no link of a fleet: want %s://HOST:PORT/TOKEN, as chessbrain fleet invite prints it", text, scheme)
+	const want = scheme + "://HOST:PORT/TOKEN, as chessbrain fleet invite prints it"
+	rest, found := strings.CutPrefix(text, scheme+"://")
+	hosts, token, slash := strings.Cut(rest, "/")
+	if !found || !slash || hosts == "" {
+		return Link{}, fmt.Errorf("%q is no link of a fleet: want %s", text, want)
 	}
-	if u.Port() == "" {
-		return Link{}, fmt.Errorf("link to %s has no port: want %s://HOST:PORT/TOKEN, as chessbrain fleet invite prints it", u.Host, scheme)
+	if _, err := ParseAddresses(hosts); err != nil {
+		return Link{}, fmt.Errorf("link of a fleet: %w: want %s", err, want)
 	}
-	token := strings.TrimPrefix(u.Path, "/")
 	raw, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil || len(raw) != 32+sha256.Size {
-		return Link{}, fmt.Errorf("token of the link to %s: %d characters, want %d: copy the whole link that chessbrain fleet invite printed", u.Host, len(token), base64.RawURLEncoding.EncodedLen(32+sha256.Size))
+	if err != nil || len(raw) != seedBytes && len(raw) != seedBytes+sha256.Size {
+		return Link{}, fmt.Errorf("token of the link to %s: %d characters, want %d or %d: copy the whole link that chessbrain fleet invite printed", hosts, len(token),
+			base64.RawURLEncoding.EncodedLen(seedBytes+sha256.Size), base64.RawURLEncoding.EncodedLen(seedBytes))
 	}
-	seed, err := nkeys.EncodeSeed(nkeys.PrefixByteUser, raw[:32])
+	seed, err := nkeys.EncodeSeed(nkeys.PrefixByteUser, raw[:seedBytes])
 	if err != nil {
-		return Link{}, fmt.Errorf("token of the link to %s: %w", u.Host, err)
+		return Link{}, fmt.Errorf("token of the link to %s: %w", hosts, err)
 	}
-	return Link{Address: u.Host, Seed: string(seed), Pin: string(raw[32:])}, nil
+	return Link{Address: hosts, Seed: string(seed), Pin: string(raw[seedBytes:])}, nil
 }
+
+// ParseAddresses reads HOST:PORT,HOST:PORT,...
+func ParseAddresses(text string) (addresses []string, err error) {
+	for address := range strings.SplitSeq(text, ",") {
+		host, port, err := net.SplitHostPort(address)
+		if n, bad := strconv.Atoi(port); err != nil || bad != nil || host == "" || n < 1 || n > 65535 {
+			return nil, fmt.Errorf("%q is no HOST:PORT", address)
+		}
+		addresses = append(addresses, address)
+	}
+	return addresses, nil
+}
+
+// urls are the servers at addresses with commas between, as package nats takes them.
+func urls(addresses string) string { return "tls://" + strings.ReplaceAll(addresses, ",", ",tls://") }
 
 // pinOf is the hash of a certificate's public key.
 func pinOf(c *x509.Certificate) string {
@@ -60,8 +80,15 @@ func pinOf(c *x509.Certificate) string {
 	return string(s[:])
 }
 
-// tls returns a configuration that takes the server with the link's key alone.
+// errOtherKey says that a server has not the key of a link.
+var errOtherKey = errors.New("is not the one that the link is for: its key differs. Ask for a new link (chessbrain fleet invite)")
+
+// tls returns a configuration that takes servers with the link's key alone, or those that
+// the machine's authorities know.
 func (l Link) tls() *tls.Config {
+	if l.Pin == "" {
+		return &tls.Config{MinVersion: tls.VersionTLS12}
+	}
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
 		InsecureSkipVerify: true, // the key itself is compared, which says more than a name
@@ -72,7 +99,7 @@ func (l Link) tls() *tls.Config {
 			cert := c.PeerCertificates[0]
 			switch now := time.Now(); {
 			case pinOf(cert) != l.Pin:
-				return fmt.Errorf("the server at %s is not the one that the link is for: its key differs. Ask for a new link (chessbrain fleet invite)", l.Address)
+				return fmt.Errorf("the server at %s %w", l.Address, errOtherKey)
 			case now.After(cert.NotAfter):
 				return fmt.Errorf("the certificate of %s expired on %s: remove fleet/tls.pem of the run there, start it again and ask for a new link", l.Address, cert.NotAfter.Format(time.DateOnly))
 			case now.Before(cert.NotBefore):

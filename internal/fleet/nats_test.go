@@ -23,17 +23,20 @@ func TestLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Link{Address: "[::1]:4222", Seed: seed, Pin: strings.Repeat("p", 32)}
-	if got, err := ParseLink(want.String()); err != nil || got != want {
-		t.Errorf("%+v, %v", got, err)
+	for _, link := range []Link{want, {Address: "a:1,[::1]:2,c:65535", Seed: seed, Pin: want.Pin}, {Address: "a:1", Seed: seed}} {
+		if got, err := ParseLink(link.String()); err != nil || got != link {
+			t.Errorf("%+v, %v", got, err)
+		}
 	}
 	good := want.String()
 	for text, says := range map[string]string{
 		"":                                "no link of a fleet",
 		"http://host:1/x":                 "no link of a fleet",
-		"chessbrain://host/x":             "no port",
+		"chessbrain://host/x":             "no HOST:PORT",
+		"chessbrain://a:1,b:0/x":          "no HOST:PORT",
 		"chessbrain://host:1/x":           "copy the whole link",
 		good[:len(good)-1]:                "copy the whole link",
-		"chessbrain://host:1/%zz":         "no link of a fleet",
+		"chessbrain://host:1/%zz":         "copy the whole link",
 		strings.Replace(good, "/", "", 1): "no link of a fleet",
 	} {
 		if _, err := ParseLink(text); err == nil || !strings.Contains(err.Error(), says) {

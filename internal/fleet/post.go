@@ -26,33 +26,62 @@ type natsPost struct {
 // for ever, with jitter; log says so. So is the first one where patient. instance is random
 // and stays the same for a player.
 func Dial(link Link, instance string, patient bool, log *slog.Logger) (Post, error) {
-	pair, err := nkeys.FromSeed([]byte(link.Seed))
+	nc, err := link.dial(instance, patient, log)
 	if err != nil {
-		return nil, fmt.Errorf("key of the link: %w", err)
+		return nil, err
 	}
-	key, err := pair.PublicKey()
+	_, key, err := link.keys()
 	if err != nil {
-		return nil, fmt.Errorf("key of the link: %w", err)
+		return nil, err
 	}
-	player := Player{Member: key, Instance: instance}
-	nc, err := nats.Connect("tls://"+link.Address, nats.Nkey(key, pair.Sign), nats.Secure(link.tls()), nats.CustomInboxPrefix(inboxOf(key)),
-		nats.Name(instance), nats.MaxReconnects(-1), nats.ReconnectWait(200*time.Millisecond), nats.ReconnectJitter(3*time.Second, 3*time.Second),
-		nats.Timeout(apiTime), nats.IgnoreAuthErrorAbort(), nats.ReconnectBufSize(-1), // what is sent without a connection fails at once
+	return newPost(nc, Player{Member: key, Instance: instance})
+}
 
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			if err != nil {
-				log.Warn("the connection to the run is lost; games are kept here until it is back", "server", link.Address, "error", err)
-			}
-		}),
-		nats.ReconnectHandler(func(*nats.Conn) { log.Info("the connection to the run is back", "server", link.Address) }),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("fleet", "error", err) }))
+// keys are the member's pair of a link, and its public half.
+func (l Link) keys() (pair nkeys.KeyPair, public string, err error) {
+	if pair, err = nkeys.FromSeed([]byte(l.Seed)); err == nil {
+		public, err = pair.PublicKey()
+	}
+	if err != nil {
+		err = fmt.Errorf("key of the link: %w", err)
+	}
+	return pair, public, err
+}
+
+// errNoMember says that a server does not know a key.
+var errNoMember = errors.New("takes this link's key no more, or never did: it was revoked, or the run has begun anew. Ask for a new link (chessbrain fleet invite)")
+
+// dial connects to a server of a link. patient goes on trying where nobody answers.
+func (l Link) dial(name string, patient bool, log *slog.Logger) (*nats.Conn, error) {
+	pair, key, err := l.keys()
+	if err != nil {
+		return nil, err
+	}
+	connect := func(retry bool) (*nats.Conn, error) {
+		return nats.Connect(urls(l.Address), nats.Nkey(key, pair.Sign), nats.Secure(l.tls()), nats.CustomInboxPrefix(inboxOf(key)),
+			nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(200*time.Millisecond), nats.ReconnectJitter(3*time.Second, 3*time.Second),
+			nats.Timeout(apiTime), nats.IgnoreAuthErrorAbort(), nats.ReconnectBufSize(-1), // what is sent without a connection fails at once
+			nats.RetryOnFailedConnect(retry),
+			nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+				if err != nil {
+					log.Warn("the connection is lost; games are kept until it is back", "server", l.Address, "error", err)
+				}
+			}),
+			nats.ReconnectHandler(func(*nats.Conn) { log.Info("the connection is back", "server", l.Address) }),
+			nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("fleet", "error", err) }))
+	}
+	nc, err := connect(false)
+	if patient && (errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout)) {
+		log.Warn("nobody answers; this goes on trying", "server", l.Address, "error", err)
+		nc, err = connect(true)
+	}
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
-		return nil, fmt.Errorf("%s takes this link's key no more, or never did: it was revoked, or the run has begun anew. Ask for a new link (chessbrain fleet invite)", link.Address)
+		return nil, fmt.Errorf("%s %w", l.Address, errNoMember)
 	case err != nil:
-		return nil, fmt.Errorf("join the run at %s: %w", link.Address, err)
+		return nil, fmt.Errorf("join the run at %s: %w", l.Address, err)
 	}
-	return newPost(nc, player)
+	return nc, nil
 }
 
 // newPost returns the player's side on nc, which it owns.

@@ -137,11 +137,7 @@ func (s *Server) Inbox(h Handler) (Inbox, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fleet's inbox: %w", err)
 	}
-	size := s.opt.Mailbox
-	if size == 0 {
-		size = DefaultMailbox
-	}
-	return newInbox(nc, h, size, s.opt.Log)
+	return newInbox(nc, h, s.opt.Mailbox, s.opt.Log)
 }
 
 // Close ends the server.
@@ -175,13 +171,39 @@ func NewKey(now time.Time) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return certify(key, nil, now)
+}
+
+// Certify returns the private key of a key file's content with a new certificate, which
+// the servers of a cluster take from each other. hosts are their names and IP addresses.
+func Certify(key []byte, hosts []string, now time.Time) ([]byte, error) {
+	pair, err := tls.X509KeyPair(key, key)
+	if err != nil {
+		return nil, fmt.Errorf("key of the fleet's server: %w", err)
+	}
+	private, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, errors.New("key of the fleet's server: not one that chessbrain made; remove the file, and a new one is made")
+	}
+	return certify(private, hosts, now)
+}
+
+// certify returns a key with a certificate for itself, as PEM.
+func certify(key *ecdsa.PrivateKey, hosts []string, now time.Time) ([]byte, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
 		return nil, err
 	}
 	template := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: "chessbrain"},
 		NotBefore: now.Add(-24 * time.Hour), NotAfter: now.AddDate(keyYears, 0, 0),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		return nil, err
