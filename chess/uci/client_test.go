@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -77,6 +78,10 @@ func TestClientStartFails(t *testing.T) {
 	if err := os.WriteFile(nowhere.Path, []byte("#!"+nowhere.Path+".none\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	is, says := error(syscall.ENOENT), "could not be started"
+	if runtime.GOOS == "windows" { // which knows programs by their suffix
+		is, says = exec.ErrNotFound, "find the engine"
+	}
 	for _, c := range []struct {
 		config ClientConfig
 		is     error
@@ -96,7 +101,7 @@ func TestClientStartFails(t *testing.T) {
 		{ClientConfig{}, nil, "has no name"},
 		{ClientConfig{Path: "no-such-engine-anywhere"}, exec.ErrNotFound, "find the engine no-such-engine-anywhere"},
 		{ClientConfig{Path: t.TempDir()}, nil, "find the engine"},
-		{nowhere, syscall.ENOENT, "could not be started"},
+		{nowhere, is, says},
 	} {
 		client, err := Start(t.Context(), c.config)
 		if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {

@@ -150,10 +150,18 @@ func (p *process) lastWords() string {
 // send writes a line. It gives up, with a timeout, after limit.
 func (p *process) send(text string, limit time.Duration) error {
 	p.note('>', text)
-	if err := p.stdin.SetWriteDeadline(time.Now().Add(limit)); err != nil && !errors.Is(err, os.ErrNoDeadline) { // Windows' pipes have none
+	err := p.stdin.SetWriteDeadline(time.Now().Add(limit))
+	late := func() bool { return false }
+	if errors.Is(err, os.ErrNoDeadline) { // Windows' pipes have none: the end of the process ends the write
+		timer := time.AfterFunc(limit, p.KillGroup)
+		late, err = func() bool { return !timer.Stop() }, nil
+	}
+	if err != nil {
 		return err
 	}
-	_, err := p.stdin.WriteString(text + "\n")
+	if _, err = p.stdin.WriteString(text + "\n"); late() {
+		err = os.ErrDeadlineExceeded
+	}
 	return err
 }
 

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nkeys"
 )
 
 // testCluster is three servers of the files that Config writes.
@@ -39,21 +38,16 @@ func startCluster(t *testing.T, members ...string) (*testCluster, []Link) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(c.dir, "tls.pem"), key, 0o600)
 	}
-	own, err2 := nkeys.CreateUser()
-	if err = errors.Join(err, err2); err != nil {
+	var m Members
+	if err = errors.Join(err, m.MakeOwn()); err != nil {
 		t.Fatal(err)
 	}
-	seed, err := own.Seed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Seed = string(seed)
+	c.Seed = m.Own
 	var addresses []string
 	for range c.nodes {
 		addresses = append(addresses, freeAddress(t))
 	}
 	c.Addresses = strings.Join(addresses, ",")
-	var m Members
 	var links []Link
 	for _, name := range members {
 		seed, err := m.Invite(name, time.Now())
@@ -258,16 +252,12 @@ func TestClusterFails(t *testing.T) {
 // Servers that are not the run's, or do not know it, are told apart.
 func TestClusterRefused(t *testing.T) {
 	c, _ := startCluster(t, "a")
-	other, err := nkeys.CreateUser()
-	if err != nil {
-		t.Fatal(err)
-	}
-	seed, err := other.Seed()
-	if err != nil {
+	var m Members
+	if err := m.MakeOwn(); err != nil {
 		t.Fatal(err)
 	}
 	stranger := c.Cluster
-	stranger.Seed = string(seed)
+	stranger.Seed = m.Own
 	if _, _, err := stranger.Inbox(handler{}); err == nil || !strings.Contains(err.Error(), "do not know the run's key") {
 		t.Errorf("a key that they do not know: %v", err)
 	}

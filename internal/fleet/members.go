@@ -20,6 +20,7 @@ type Member struct {
 // Members are those of a run.
 type Members struct {
 	List  []Member `json:"members"`
+	Own   string   `json:"own,omitempty"`   // seed of the run's own key, for servers that stand for themselves
 	Drain bool     `json:"drain,omitempty"` // players shall stop once all is delivered
 }
 
@@ -30,17 +31,34 @@ func (m *Members) Invite(name string, now time.Time) (seed string, err error) {
 	} else if i >= 0 {
 		return "", fmt.Errorf("%q was revoked; invite another name", name)
 	}
-	pair, err := nkeys.CreateUser()
+	key, seed, err := newPair()
 	if err != nil {
 		return "", err
+	}
+	m.List = append(m.List, Member{Name: name, Key: key, Seed: seed, Invited: now.UTC().Truncate(time.Second)})
+	return seed, nil
+}
+
+// MakeOwn makes the run's own key where there is none.
+func (m *Members) MakeOwn() (err error) {
+	if m.Own == "" {
+		_, m.Own, err = newPair()
+	}
+	return err
+}
+
+// newPair makes a key: its public half and its seed.
+func newPair() (public, seed string, err error) {
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		return "", "", err
 	}
 	secret, err := pair.Seed()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	key, err := pair.PublicKey()
-	m.List = append(m.List, Member{Name: name, Key: key, Seed: string(secret), Invited: now.UTC().Truncate(time.Second)})
-	return string(secret), err
+	public, err = pair.PublicKey()
+	return public, string(secret), err
 }
 
 // Revoke ends a membership. Games that came before stay.

@@ -29,7 +29,8 @@ import (
 // HostOptions open a run to players.
 type HostOptions struct {
 	Effective *config.Effective
-	Listen    string // address, such as :4222
+	Listen    string // address, such as :4222, of a server within this process; or
+	NATS      string // HOST:PORT,... of servers that stand for themselves
 	Command   string
 	Version   string // of the program
 	Log       *slog.Logger
@@ -61,7 +62,7 @@ type host struct {
 	seed   uint64
 	config string // that players play by
 
-	server *fleet.Server
+	server *fleet.Server // nil with servers that stand for themselves
 	inbox  fleet.Inbox
 	finder *play.NetFinder
 	ledger *ledger
@@ -141,7 +142,9 @@ func (h *host) run(ctx context.Context) (err error) {
 	}
 	defer func() {
 		err = errors.Join(err, h.inbox.Close(), h.auditor.inference.Close())
-		h.server.Close()
+		if h.server != nil {
+			h.server.Close()
+		}
 	}()
 	if err := h.publish(ctx); err != nil {
 		return err
@@ -233,21 +236,39 @@ func (h *host) listen() error {
 	if err != nil {
 		return err
 	}
-	if h.server, err = fleet.Serve(fleet.ServerOptions{Address: h.opt.Listen, Dir: h.fleet.server(), Key: key, Members: h.members, Log: h.log}); err != nil {
+	address, pinned := h.opt.NATS, true
+	if address != "" {
+		cluster, err := h.fleet.Cluster(address)
+		if err != nil {
+			return err
+		}
+		cluster.Log = h.log
+		if h.inbox, pinned, err = cluster.Inbox(h); err != nil {
+			return err
+		}
+	} else if address, err = h.serve(key); err != nil {
 		return err
+	}
+	h.mu.Lock() // players ask already
+	h.roster.Address, h.roster.Unpinned, h.changed = address, !pinned, true
+	h.mu.Unlock()
+	return h.writeRoster()
+}
+
+// serve starts a server within this process and returns where players reach it.
+func (h *host) serve(key []byte) (address string, err error) {
+	if h.server, err = fleet.Serve(fleet.ServerOptions{Address: h.opt.Listen, Dir: h.fleet.server(), Key: key, Members: h.members, Log: h.log}); err != nil {
+		return "", err
 	}
 	if h.inbox, err = h.server.Inbox(h); err != nil {
 		h.server.Close()
-		return err
+		return "", err
 	}
-	address, _, err := net.SplitHostPort(h.opt.Listen)
+	address, _, err = net.SplitHostPort(h.opt.Listen)
 	if ip := net.ParseIP(address); err != nil || address == "" || ip != nil && ip.IsUnspecified() {
 		address = ownAddress()
 	}
-	h.mu.Lock() // players ask already
-	h.roster.Address, h.changed = net.JoinHostPort(address, strconv.Itoa(h.server.Port())), true
-	h.mu.Unlock()
-	return h.writeRoster()
+	return net.JoinHostPort(address, strconv.Itoa(h.server.Port())), nil
 }
 
 // ownAddress is where others may reach this machine.
@@ -271,7 +292,7 @@ func (h *host) greet() {
 		if !m.Revoked.IsZero() {
 			continue
 		}
-		link, err := h.fleet.Link(m.Seed, h.roster.Address)
+		link, err := h.fleet.Link(m.Seed, h.roster.Address, h.roster.Unpinned)
 		if err != nil {
 			h.log.Error("no link for players", "error", err)
 			return
@@ -327,7 +348,11 @@ func (h *host) reread() error {
 	if slices.Equal(m.List, h.members.List) && m.Drain == h.members.Drain {
 		return nil
 	}
-	if err := h.server.SetMembers(m); err != nil {
+	if h.server == nil {
+		if !slices.Equal(m.List, h.members.List) {
+			h.log.Warn("who may join has changed: give the servers their files (chessbrain fleet cluster) and let them read these again")
+		}
+	} else if err := h.server.SetMembers(m); err != nil {
 		h.log.Error("who may join stays as it was", "error", err)
 		return nil
 	}
@@ -355,6 +380,9 @@ func (h *host) Join(p fleet.Player, hello fleet.Hello) fleet.Welcome {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.members.Name(p.Member) == "" {
+		return fleet.Welcome{Refused: revoked}
+	}
 	e := h.players[p]
 	if e == nil {
 		process := uint64(firstProcess)
@@ -375,10 +403,17 @@ func (h *host) Join(p fleet.Player, hello fleet.Hello) fleet.Welcome {
 	return fleet.Welcome{Job: h.job, Process: e.Process, Seed: h.seed, Config: h.config, State: h.state}
 }
 
+// revoked is what players of a member are told whose membership ended. A server of this
+// process has cut them off by then.
+const revoked = "its membership was ended (chessbrain fleet revoke); ask for a new link"
+
 // Beat notes that a player is there.
 func (h *host) Beat(p fleet.Player, b fleet.Beat) fleet.State {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.members.Name(p.Member) == "" {
+		return fleet.State{Refused: revoked}
+	}
 	e := h.players[p]
 	if e == nil {
 		return fleet.State{Refused: "this run does not know the player: it has begun anew. Join it with another --run-dir"}

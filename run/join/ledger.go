@@ -154,8 +154,11 @@ func (l *ledger) account(process uint64) *account {
 // became of them. The error is of the run's own disk.
 func (h *host) take(ctx context.Context, d *fleet.Delivery) error {
 	h.mu.Lock()
-	e := h.players[d.Player]
+	e, member := h.players[d.Player], h.members.Name(d.Player.Member) != ""
 	h.mu.Unlock()
+	if !member {
+		return d.Reject(revoked)
+	}
 	if e == nil {
 		return d.Reject("this run does not know the player: it has begun anew. Join it with another --run-dir")
 	}

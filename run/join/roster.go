@@ -5,8 +5,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fleet"
@@ -66,21 +70,81 @@ func (d Dir) Change(change func(m *fleet.Members) error) error {
 }
 
 // Link returns the link of a member to a host at address, and makes the server's key
-// where there is none yet.
-func (d Dir) Link(seed, address string) (fleet.Link, error) {
+// where there is none yet. Servers of others are known to the players' authorities.
+func (d Dir) Link(seed, address string, others bool) (fleet.Link, error) {
+	link := fleet.Link{Address: address, Seed: seed}
+	if others {
+		return link, nil
+	}
+	key, err := fleet.ReadKey(d.key())
+	if err == nil {
+		link.Pin, err = fleet.Pin(key)
+	}
+	return link, err
+}
+
+// Cluster is NATS servers at addresses as the run reaches them, with a key of its own
+// there, which is made where there is none.
+func (d Dir) Cluster(addresses string) (c fleet.Cluster, err error) {
+	err = d.Change(func(m *fleet.Members) error { return m.MakeOwn() })
+	m, err2 := d.Members()
+	link, err3 := d.Link(m.Own, addresses, false)
+	return fleet.Cluster{Addresses: addresses, Seed: m.Own, Pin: link.Pin}, errors.Join(err, err2, err3)
+}
+
+// WriteCluster writes the files of NATS servers at addresses into a directory: for each
+// its configuration, and for all their key. It returns the names.
+func (d Dir) WriteCluster(addresses, dir string) (names []string, err error) {
+	c, err := d.Cluster(addresses)
+	if err != nil {
+		return nil, err
+	}
+	m, err := d.Members()
+	if err != nil {
+		return nil, err
+	}
 	key, err := fleet.ReadKey(d.key())
 	if err != nil {
-		return fleet.Link{}, err
+		return nil, err
 	}
-	pin, err := fleet.Pin(key)
-	return fleet.Link{Address: address, Seed: seed, Pin: pin}, err
+	files := map[string][]byte{}
+	var hosts []string
+	for i, address := range strings.Split(addresses, ",") {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		hosts = append(hosts, host)
+		text, err := c.Config(i, clusterKey, m)
+		if err != nil {
+			return nil, err
+		}
+		files[fmt.Sprintf("node%d.conf", i+1)] = []byte(text)
+	}
+	if files[clusterKey], err = fleet.Certify(key, hosts, time.Now()); err != nil {
+		return nil, err
+	}
+	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, files[name], 0o600); err != nil {
+			return nil, err
+		}
+		names = append(names, path)
+	}
+	return names, nil
 }
+
+const clusterKey = "tls.pem" // of all servers of a cluster
 
 // Roster is who has joined a run, and how far that came.
 type Roster struct {
-	Address string         `json:"address"` // where players join, as links say it
-	Nets    []fleet.NetRef `json:"nets"`    // that were published, the newest last
-	Players []*PlayerEntry `json:"players"`
+	Address  string         `json:"address"`            // where players join, as links say it
+	Unpinned bool           `json:"unpinned,omitempty"` // the servers there are known to authorities, not by the run's key
+	Nets     []fleet.NetRef `json:"nets"`               // that were published, the newest last
+	Players  []*PlayerEntry `json:"players"`
 }
 
 // PlayerEntry is a player.
