@@ -31,7 +31,7 @@ func newFleet() *cobra.Command {
 These commands may be used while the run is at work; it sees a change within seconds.`,
 		Args: noArgs,
 	}
-	c.AddCommand(newFleetInvite(), newFleetList(), newFleetRevoke(), newFleetDrain())
+	c.AddCommand(newFleetInvite(), newFleetList(), newFleetRevoke(), newFleetDrain(), newFleetCluster())
 	return c
 }
 
@@ -75,7 +75,7 @@ Whoever has it can play for the run, and do nothing else; chessbrain fleet revok
 			if err != nil {
 				return usageError{err}
 			}
-			link, err := d.Link(seed, address)
+			link, err := d.Link(seed, address, roster.Unpinned)
 			if err != nil {
 				return err
 			}
@@ -127,6 +127,42 @@ func newFleetDrain() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&undo, "undo", false, "let players join and stay again")
+	return c
+}
+
+func newFleetCluster() *cobra.Command {
+	var out string
+	c := &cobra.Command{
+		Use:   "cluster RUN HOST:PORT,...",
+		Short: "Write the configuration of NATS servers that carry a run's fleet",
+		Long: `Writes what NATS servers at these addresses need to carry the fleet in place of the run's own: nodeN.conf for each,
+and tls.pem for all. Three keep each game and net three times, and one may fail. The files hold keys. On each machine:
+nats-server -c nodeN.conf. Then: chessbrain run RUN --nats HOST:PORT,... After fleet invite or revoke, write the files
+again and let the servers read them (nats-server --signal reload). The port 2000 above is for the servers themselves.`,
+		Example: "  chessbrain fleet cluster runs/a n1:4222,n2:4222,n3:4222",
+		Args:    exactArgs(2, "name a run directory and the addresses of the servers, with commas between"),
+		RunE: func(c *cobra.Command, args []string) error {
+			d, err := fleetRun(args[0])
+			if err != nil {
+				return err
+			}
+			if _, err := fleet.ParseAddresses(args[1]); err != nil {
+				return usageError{err}
+			}
+			if out == "" {
+				out = filepath.Join(string(d), "cluster")
+			}
+			names, err := d.WriteCluster(args[1], out)
+			for _, name := range names {
+				fmt.Fprintln(c.OutOrStdout(), name)
+			}
+			if err == nil {
+				_, err = fmt.Fprintf(c.OutOrStdout(), "Next: nats-server -c nodeN.conf on each machine, then chessbrain run %s --nats %s\n", args[0], args[1])
+			}
+			return err
+		},
+	}
+	c.Flags().StringVar(&out, "output", "", "directory to write to (default: RUN/fleet/cluster)")
 	return c
 }
 
@@ -272,16 +308,35 @@ func joined(ctx context.Context, s *session, link fleet.Link, opt play.SelfPlayO
 		}})
 }
 
-// bindListen adds the flag with which a run lets players of other machines join.
-func bindListen(c *cobra.Command, listen *string) {
-	c.Flags().StringVar(listen, "listen", "", "let players on other machines join at this address, such as :4222 (chessbrain fleet)")
+// openTo is how players of other machines reach a run.
+type openTo struct{ listen, nats string }
+
+func (o *openTo) bind(c *cobra.Command) {
+	c.Flags().StringVar(&o.listen, "listen", "", "let players on other machines join at this address, such as :4222 (chessbrain fleet)")
+	c.Flags().StringVar(&o.nats, "nats", "", "let them join through NATS servers at HOST:PORT,... (chessbrain fleet cluster)")
+}
+
+func (o *openTo) asked() bool { return o.listen != "" || o.nats != "" }
+
+func (o *openTo) check() error {
+	if o.listen != "" && o.nats != "" {
+		return usagef("--listen, --nats: give one of the two: a server within this process, or servers that stand for themselves")
+	}
+	if o.nats == "" {
+		return nil
+	}
+	if _, err := fleet.ParseAddresses(o.nats); err != nil {
+		return usagef("--nats: %w: want those of NATS servers, with commas between", err)
+	}
+	return nil
 }
 
 // listening does work while players of other machines may join, if that is asked for.
-func listening[S any](ctx context.Context, s *session, o join.HostOptions, work func(context.Context) (S, error)) (S, error) {
-	if o.Listen == "" {
+func listening[S any](ctx context.Context, s *session, open openTo, o join.HostOptions, work func(context.Context) (S, error)) (S, error) {
+	if !open.asked() {
 		return work(ctx)
 	}
+	o.Listen, o.NATS = open.listen, open.nats
 	o.Greet = func(link fleet.Link) {
 		fmt.Fprintf(s.progress, "Players on other machines join with:\n  chessbrain selfplay --join %s\n", link)
 	}

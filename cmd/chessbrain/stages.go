@@ -31,7 +31,8 @@ const loopDir = "runs/loop"
 
 func newRun() *cobra.Command {
 	s := &session{plan: cycle.DryRun, loop: true, runDir: loopDir, rereads: true}
-	var stage, listen string
+	var stage string
+	var open openTo
 	var show bool
 	c := &cobra.Command{
 		Use:   "run [RUN]",
@@ -47,6 +48,9 @@ holds.`,
 		Example: "  chessbrain run runs/a --recipe laptop --hours 8",
 		Args:    oneRun,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := open.check(); err != nil {
+				return err
+			}
 			if err := s.resolve(c); err != nil {
 				return err
 			}
@@ -70,8 +74,8 @@ holds.`,
 				if err != nil {
 					return nil, err
 				}
-				host := join.HostOptions{Effective: settled.Playing(run.Dir{Root: settled.Root}.Models()), Listen: listen, Command: s.command, Version: version(), Log: s.log, Locked: true}
-				done, err := listening(ctx, s, host, func(ctx context.Context) (*cycle.Summary, error) {
+				host := join.HostOptions{Effective: settled.Playing(run.Dir{Root: settled.Root}.Models()), Command: s.command, Version: version(), Log: s.log, Locked: true}
+				done, err := listening(ctx, s, open, host, func(ctx context.Context) (*cycle.Summary, error) {
 					return cycle.Run(ctx, cycle.Options{
 						Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
 						Stage: only,
@@ -88,14 +92,14 @@ holds.`,
 	s.bind(c, config.RunGroups)
 	c.Flags().BoolVar(&show, "print-config", false, "print the configuration that all stages share, for --config, and end")
 	c.Flags().StringVar(&stage, "stage", "", "do this stage, if it is next, and end")
-	bindListen(c, &listen)
+	open.bind(c)
 	return c
 }
 
 func newTrain() *cobra.Command {
 	s := &session{plan: setup.DryRun, rereads: true}
 	var lockWait time.Duration
-	var listen string
+	var open openTo
 	c := &cobra.Command{
 		Use:   "train [RUN]",
 		Short: "Play against itself and learn from the games",
@@ -115,17 +119,20 @@ no net, recipe or file is one of recipe first, on a CPU.`,
 			if lockWait < 0 {
 				return usagef("--lock-wait %v: want 0 or more", lockWait)
 			}
-			if listen != "" {
+			if err := open.check(); err != nil {
+				return err
+			}
+			if open.asked() {
 				if err := s.resolve(c); err != nil {
 					return err
 				}
 				if s.effective.Config.GetTraining().GetSource() != config.Training_DIR {
-					return usagef("--listen: this training takes no games of others; add --source dir, and let this machine play with chessbrain selfplay")
+					return usagef("--listen, --nats: this training takes no games of others; add --source dir, and let this machine play with chessbrain selfplay")
 				}
 			}
 			return perform(c, s, func(ctx context.Context) (*reported, error) {
-				host := join.HostOptions{Effective: s.effective, Listen: listen, Command: s.command, Version: version(), Log: s.log}
-				done, err := listening(ctx, s, host, func(ctx context.Context) (*train.Summary, error) {
+				host := join.HostOptions{Effective: s.effective, Command: s.command, Version: version(), Log: s.log}
+				done, err := listening(ctx, s, open, host, func(ctx context.Context) (*train.Summary, error) {
 					return train.Train(ctx, train.Options{
 						Training: setup.TrainingOf(s.effective), Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
 						LockWait: lockWait,
@@ -147,7 +154,7 @@ no net, recipe or file is one of recipe first, on a CPU.`,
 	}
 	s.bind(c, config.TrainGroups)
 	c.Flags().DurationVar(&lockWait, "lock-wait", 0, "wait so long for another process that holds the run or this training; 0 = exit with 2 at once")
-	bindListen(c, &listen)
+	open.bind(c)
 	return c
 }
 

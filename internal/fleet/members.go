@@ -39,6 +39,17 @@ func (m *Members) Invite(name string, now time.Time) (seed string, err error) {
 	return seed, nil
 }
 
+// firstMember is invited with a run's first start.
+const firstMember = "players"
+
+// First makes the first member where there is none.
+func (m *Members) First() (err error) {
+	if len(m.List) == 0 {
+		_, err = m.Invite(firstMember, time.Now())
+	}
+	return err
+}
+
 // MakeOwn makes the run's own key where there is none.
 func (m *Members) MakeOwn() (err error) {
 	if m.Own == "" {

@@ -32,6 +32,7 @@ func BenchmarkIngest(b *testing.B) {
 	player := fleet.Player{Member: "A", Instance: "1"}
 	entry := &PlayerEntry{Member: "A", Instance: "1", Process: firstProcess}
 	h.players = map[fleet.Player]*PlayerEntry{player: entry}
+	h.members.List = []fleet.Member{{Key: player.Member, Name: "a"}}
 	m := fleet.NewMemory(h, 1)
 	post := m.Post(player)
 	number, bytes := uint64(0), 0

@@ -24,15 +24,20 @@ import (
 // misbehaves, until the run has confirmed all.
 type ghosts struct {
 	t      *testing.T
-	link   atomic.Pointer[fleet.Link]
+	link   fleet.Link
 	net    string
 	seed   uint64
+	number int
 	chunks int // of a ghost
 	games  int // of a chunk
 	faults atomic.Int64
 	done   atomic.Int64
 
 	patience time.Duration // after which what has no verdict is sent again
+	began    time.Time
+	ctx      context.Context
+	cancel   context.CancelFunc
+	wait     sync.WaitGroup
 }
 
 // chunk returns a sealed chunk of a process.
@@ -63,7 +68,7 @@ func (g *ghosts) haunt(ctx context.Context, id int, share float64) error {
 			post = nil
 		}
 		for ctx.Err() == nil {
-			p, err := fleet.Dial(*g.link.Load(), instance, false, slog.New(slog.DiscardHandler))
+			p, err := fleet.Dial(g.link, instance, false, slog.New(slog.DiscardHandler))
 			if err == nil {
 				var w fleet.Welcome
 				w, err = p.Join(ctx, fleet.Hello{Protocol: fleet.Protocol})
@@ -151,29 +156,9 @@ func TestGhosts(t *testing.T) {
 	}
 	dir := t.TempDir() + "/run"
 	link, log, closeHost := openHost(t, dir, "127.0.0.1:0")
-	roster, err := DirOf(dir).Roster()
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &ghosts{t: t, net: roster.Nets[0].Name, seed: 7, chunks: chunks, games: games, patience: patience}
-	g.link.Store(&link)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
-	defer cancel()
-	began := time.Now()
-	var wait sync.WaitGroup
-	for id := range number {
-		wait.Go(func() {
-			if err := g.haunt(ctx, id, float64(faults)/float64(number*chunks)); err != nil {
-				t.Error(err)
-				cancel()
-			}
-		})
-	}
-	all := int64(number * chunks)
+	g := startGhosts(t, dir, link, number, chunks, games, float64(faults)/float64(number*chunks), patience)
 	for i := range restarts {
-		for g.done.Load() < all*int64(i+1)/int64(restarts+1) && ctx.Err() == nil {
-			time.Sleep(5 * time.Millisecond)
-		}
+		g.await(float64(i+1) / float64(restarts+1))
 		closeHost()
 		if i%2 == 1 { // the mailbox is lost
 			if err := os.RemoveAll(DirOf(dir).server()); err != nil {
@@ -182,18 +167,54 @@ func TestGhosts(t *testing.T) {
 		}
 		_, log, closeHost = openHost(t, dir, link.Address)
 	}
-	wait.Wait()
-	t.Logf("%d games of %d players with %d faults in %v", number*chunks*games, number, g.faults.Load(), time.Since(began).Round(time.Millisecond))
-	closeHost()
-	if t.Failed() {
-		t.Fatal(log)
+	g.finish(dir, log, closeHost)
+}
+
+// startGhosts lets so many ghosts haunt the host of a run.
+func startGhosts(t *testing.T, dir string, link fleet.Link, number, chunks, games int, share float64, patience time.Duration) *ghosts {
+	t.Helper()
+	roster, err := DirOf(dir).Roster()
+	if err != nil {
+		t.Fatal(err)
 	}
-	roster, err = DirOf(dir).Roster()
-	if err != nil || len(roster.Players) != number {
-		t.Fatalf("%d players, %v", len(roster.Players), err)
+	g := &ghosts{t: t, link: link, net: roster.Nets[0].Name, seed: 7, number: number, chunks: chunks, games: games, patience: patience, began: time.Now()}
+	g.ctx, g.cancel = context.WithTimeout(t.Context(), 20*time.Minute)
+	for id := range number {
+		g.wait.Go(func() {
+			if err := g.haunt(g.ctx, id, share); err != nil {
+				t.Error(err)
+				g.cancel()
+			}
+		})
+	}
+	return g
+}
+
+// await waits until a share of all chunks is confirmed.
+func (g *ghosts) await(share float64) {
+	for float64(g.done.Load()) < share*float64(g.number*g.chunks) && g.ctx.Err() == nil {
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// finish waits for the ghosts, closes the host and holds what the run has against what
+// they delivered.
+func (g *ghosts) finish(dir string, log *said, closeHost func()) {
+	g.t.Helper()
+	defer g.cancel()
+	g.wait.Wait()
+	all := g.number * g.chunks * g.games
+	g.t.Logf("%d games of %d players with %d faults in %v", all, g.number, g.faults.Load(), time.Since(g.began).Round(time.Millisecond))
+	closeHost()
+	if g.t.Failed() {
+		g.t.Fatal(log)
+	}
+	roster, err := DirOf(dir).Roster()
+	if err != nil || len(roster.Players) != g.number {
+		g.t.Fatalf("%d players, %v", len(roster.Players), err)
 	}
 	seen := map[[16]byte]bool{}
-	scan, err := replay.WalkGames(ctx, fsx.OS, filepath.Join(dir, "selfplay"), func(path string, game *record.Game) error {
+	scan, err := replay.WalkGames(g.t.Context(), fsx.OS, filepath.Join(dir, "selfplay"), func(path string, game *record.Game) error {
 		if seen[game.ID] {
 			return errors.New(path + ": a game is there twice")
 		}
@@ -201,16 +222,16 @@ func TestGhosts(t *testing.T) {
 		return nil
 	})
 	if err != nil || scan.Duplicates > 0 || len(scan.Quarantine) > 0 {
-		t.Fatalf("%v; %d doubled, %v", err, scan.Duplicates, scan.Quarantine)
+		g.t.Fatalf("%v; %d doubled, %v", err, scan.Duplicates, scan.Quarantine)
 	}
 	for _, p := range roster.Players {
-		for n := range uint64(chunks * games) {
+		for n := range uint64(g.chunks * g.games) {
 			if !seen[record.GameID(g.seed, p.Process, n)] {
-				t.Errorf("game %d of process %d is lost", n, p.Process)
+				g.t.Errorf("game %d of process %d is lost", n, p.Process)
 			}
 		}
 	}
-	if len(seen) != number*chunks*games {
-		t.Errorf("%d games, want %d", len(seen), number*chunks*games)
+	if len(seen) != all {
+		g.t.Errorf("%d games, want %d", len(seen), all)
 	}
 }

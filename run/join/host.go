@@ -213,19 +213,9 @@ func every(ctx context.Context, d time.Duration, do func() error) error {
 	}
 }
 
-// firstMember is invited with a run's first start.
-const firstMember = "players"
-
 // invite makes the first member where there is none.
 func (h *host) invite() (err error) {
-	err = h.fleet.Change(func(m *fleet.Members) error {
-		if len(m.List) > 0 {
-			return nil
-		}
-		_, err := m.Invite(firstMember, time.Now())
-		return err
-	})
-	if err == nil {
+	if err = h.fleet.Change((*fleet.Members).First); err == nil {
 		h.members, err = h.fleet.Members()
 	}
 	return err

@@ -49,12 +49,18 @@ func openHost(t *testing.T, dir, listen string) (link fleet.Link, log *said, clo
 // openHostOf is openHost with a configuration.
 func openHostOf(t *testing.T, e *config.Effective, listen string) (link fleet.Link, log *said, close func()) {
 	t.Helper()
+	return startHost(t, HostOptions{Effective: e, Listen: listen})
+}
+
+// startHost is openHost with options.
+func startHost(t *testing.T, o HostOptions) (link fleet.Link, log *said, close func()) {
+	t.Helper()
 	log = &said{}
 	ctx, cancel := context.WithCancel(t.Context())
 	done, links := make(chan error, 1), make(chan fleet.Link, 1)
 	go func() {
-		done <- Host(ctx, HostOptions{Effective: e, Listen: listen, Command: "test", Version: "v1",
-			Log: runtest.LogTo(log), Greet: func(l fleet.Link) { links <- l }})
+		o.Command, o.Version, o.Log, o.Greet = "test", "v1", runtest.LogTo(log), func(l fleet.Link) { links <- l }
+		done <- Host(ctx, o)
 	}()
 	close = sync.OnceFunc(func() {
 		cancel()
@@ -265,6 +271,7 @@ func TestRefusedGames(t *testing.T) {
 		h := &host{log: runtest.LogTo(&said{}), dir: run.NewDir(dir, "main", "run", "", ""), fleet: DirOf(dir), job: "run", seed: info.Seed}
 		h.players, h.nets = map[fleet.Player]*PlayerEntry{player: entry}, map[string]bool{net: true}
 		h.roster.Players = []*PlayerEntry{entry}
+		h.members.List = []fleet.Member{{Key: player.Member, Name: "a"}}
 		h.auditor = &auditor{}
 		if h.ledger, err = readLedger(t.Context(), h.dir, h.fleet.ledger(), h.roster.Players); err != nil {
 			t.Fatal(err)

@@ -86,7 +86,7 @@ func (d Dir) Link(seed, address string, others bool) (fleet.Link, error) {
 // Cluster is NATS servers at addresses as the run reaches them, with a key of its own
 // there, which is made where there is none.
 func (d Dir) Cluster(addresses string) (c fleet.Cluster, err error) {
-	err = d.Change(func(m *fleet.Members) error { return m.MakeOwn() })
+	err = d.Change(func(m *fleet.Members) error { return errors.Join(m.MakeOwn(), m.First()) })
 	m, err2 := d.Members()
 	link, err3 := d.Link(m.Own, addresses, false)
 	return fleet.Cluster{Addresses: addresses, Seed: m.Own, Pin: link.Pin}, errors.Join(err, err2, err3)
