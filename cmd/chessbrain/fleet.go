@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -178,87 +176,15 @@ func newFleetList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			members, err := d.Members()
+			page, err := d.Page()
 			if err != nil {
 				return err
 			}
-			roster, err := d.Roster()
-			if err != nil {
-				return err
-			}
-			return answer(c, newFleetPage(members, roster))
+			return answer(c, page)
 		},
 	}
 	bindJSON(c, "print one JSON object")
 	return c
-}
-
-// fleetPage is the answer of fleet list.
-type fleetPage struct {
-	Address string        `json:"address"`
-	Drain   bool          `json:"drain"`
-	Members []fleetMember `json:"members"`
-}
-
-type fleetMember struct {
-	Name    string              `json:"name"`
-	Revoked bool                `json:"revoked"`
-	Players []*join.PlayerEntry `json:"players"`
-}
-
-func newFleetPage(m fleet.Members, r join.Roster) *fleetPage {
-	p := &fleetPage{Address: r.Address, Drain: m.Drain, Members: []fleetMember{}}
-	for _, member := range m.List {
-		f := fleetMember{Name: member.Name, Revoked: !member.Revoked.IsZero(), Players: []*join.PlayerEntry{}}
-		for _, e := range r.Players {
-			if e.Member == member.Key {
-				f.Players = append(f.Players, e)
-			}
-		}
-		p.Members = append(p.Members, f)
-	}
-	return p
-}
-
-func (p *fleetPage) Write(w io.Writer) error {
-	if len(p.Members) == 0 {
-		_, err := fmt.Fprintln(w, "Nobody may join yet. Start the run with --listen :4222")
-		return err
-	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "member\tmachine\tprocess\tgames\trejected\twaiting\tnet\tseen")
-	for _, m := range p.Members {
-		name := m.Name
-		if m.Revoked {
-			name += " (revoked)"
-		}
-		if len(m.Players) == 0 {
-			fmt.Fprintf(t, "%s\t\t\t\t\t\t\t\n", name)
-		}
-		for _, e := range m.Players {
-			seen := time.Since(e.Seen).Round(time.Second).String() + " ago"
-			if time.Since(e.Seen) > fleet.MissingAfter {
-				seen += ", missing"
-			}
-			fmt.Fprintf(t, "%s\t%s\tp%d\t%d\t%d\t%d\t%s\t%s\n", name, e.Host, e.Process, e.Games, e.Rejected, e.Beat.Waiting, e.Beat.Net, seen)
-		}
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	for _, m := range p.Members {
-		for _, e := range m.Players {
-			if e.Distrusted != "" {
-				fmt.Fprintf(w, "p%d, refused for ever: %s\n", e.Process, e.Distrusted)
-			} else if e.Reason != "" {
-				fmt.Fprintf(w, "p%d, last rejected: %s\n", e.Process, e.Reason)
-			}
-		}
-	}
-	if p.Drain {
-		fmt.Fprintln(w, "All players are let go (chessbrain fleet drain RUN --undo)")
-	}
-	return nil
 }
 
 // playersOwn are the fields of the configuration that are a player's own; the run that is

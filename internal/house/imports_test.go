@@ -84,7 +84,7 @@ var rooms = map[string]room{
 	"run/join":              {ours: []string{"internal/config", "encoding", "internal/fleet", "internal/fsx", "nn", "record", "replay", "run", "run/play", "run/setup", "selfplay"}},
 	"run/alarms":            {ours: []string{"internal/monitor", "record"}},
 	"run/catalogue":         {ours: []string{"internal/fsx"}},
-	"run/cycle":             {ours: []string{"arena/ladder", "internal/config", "internal/fsx", "internal/monitor", "record", "replay", "replay/prepare", "run", "run/alarms", "run/catalogue", "run/exporting", "run/gate", "run/play", "run/ratings", "run/retain", "run/setup", "run/train", "trainer/checkpoint"}},
+	"run/cycle":             {ours: []string{"arena/ladder", "internal/config", "internal/fsx", "internal/monitor", "record", "replay", "replay/prepare", "run", "run/alarms", "run/catalogue", "run/exporting", "run/gate", "run/join", "run/play", "run/ratings", "run/retain", "run/setup", "run/train", "trainer/checkpoint"}},
 	"run/gate":              {ours: []string{"arena", "internal/fsx", "internal/monitor", "nn", "nn/kernel", "run", "run/setup", "trainer/checkpoint"}},
 	"run/ratings":           {ours: []string{"arena", "arena/ladder", "arena/rating", "internal/fsx", "internal/monitor", "mcts", "record", "run", "run/alarms", "run/catalogue", "run/gate", "run/setup"}},
 	"run/exporting":         {ours: []string{"internal/fsx", "internal/monitor", "nn", "plugins/export", "plugins/host", "plugins/stage", "replay", "run", "run/setup", "run/train"}},

@@ -17,6 +17,7 @@ import (
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/gate"
+	"github.com/chessbrain/chessbrain/run/join"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
@@ -39,6 +40,7 @@ type Status struct {
 	Ladder    *ladder.Result   `json:"ladder,omitempty"`    // the newest
 	Disk      DiskStatus       `json:"disk"`
 	Processes []Process        `json:"processes,omitempty"`
+	Fleet     *join.Page       `json:"fleet,omitempty"`  // players on other machines; nil: none has joined
 	Limits    []Limit          `json:"limits,omitempty"` // what matters most first
 	Warnings  []string         `json:"warnings,omitempty"`
 }
@@ -151,6 +153,13 @@ func ReadStatus(ctx context.Context, root string) (*Status, error) {
 	}
 	s.Processes, err = readProcesses(ctx, dir)
 	warn(err)
+	s.Fleet, err = join.DirOf(root).Page()
+	warn(err)
+	if s.Fleet != nil {
+		if all, _, _ := s.Fleet.Count(s.Now); all == 0 {
+			s.Fleet = nil
+		}
+	}
 	s.readNets(dir)
 	if exists {
 		warn(s.readTrainings())

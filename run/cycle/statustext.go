@@ -45,6 +45,14 @@ func (s *Status) Write(out io.Writer) error {
 	if len(s.Processes) == 0 {
 		row("processes", "none: nobody works on this run now")
 	}
+	if s.Fleet != nil {
+		all, missing, games := s.Fleet.Count(s.Now)
+		text := fmt.Sprintf("%s on other machines, %d games of theirs", monitor.Count(all, "player"), games)
+		if missing > 0 {
+			text += fmt.Sprintf("; %d missing (chessbrain fleet list %s)", missing, s.Root)
+		}
+		row("fleet", "%s", text)
+	}
 	for i, l := range s.Limits {
 		row(first(i, "limits"), "%s. %s: %s", l.What, l.Change, strings.Join(l.Flags, ", "))
 	}

@@ -395,3 +395,47 @@ plugins { dir: "/x" rescorer { name: "deblunder" } } metrics { web: "0.0.0.0:1" 
 		t.Errorf("%q", got)
 	}
 }
+
+// What people are told of a fleet.
+func TestPage(t *testing.T) {
+	d := DirOf(t.TempDir())
+	if p, err := d.Page(); err != nil || len(p.Members) != 0 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	for _, name := range []string{"anna", "bert"} {
+		if err := d.Change(func(m *fleet.Members) error {
+			_, err := m.Invite(name, time.Now())
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := d.Members()
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().UTC()
+	r := Roster{Address: "host:1", Players: []*PlayerEntry{
+		{Member: m.List[0].Key, Process: 1001, Host: "there", Games: 5, Seen: now},
+		{Member: m.List[0].Key, Process: 1002, Host: "gone", Games: 7, Seen: now.Add(-time.Hour), Reason: "it lied"},
+	}}
+	if err := run.WriteJSON(d.roster(), r); err != nil {
+		t.Fatal(err)
+	}
+	p, err := d.Page()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, missing, games := p.Count(now); all != 2 || missing != 1 || games != 12 {
+		t.Errorf("%d players, %d missing, %d games", all, missing, games)
+	}
+	var text strings.Builder
+	if err := p.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"anna ", "bert", "p1001", "1h0m0s ago, missing", "p1002, last rejected: it lied"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the page lacks %q:\n%s", want, &text)
+		}
+	}
+}

@@ -10,7 +10,9 @@ export function processes(main) {
     status(s) {
       const all = (s.processes ?? []).filter((p, _, some) => p.role !== "run" || !some.some((o) => o.role !== "run" && o.pid === p.pid)); // "run" is a lock, too
       form.name(all.map((p) => p.role));
-      grid.replaceChildren(...(all.length ? all.map((p) => processCard(p, s)) : [card("Processes", el("p", { class: "note" }, "None works on this run now."))]));
+      const cards = all.length ? all.map((p) => processCard(p, s)) : [card("Processes", el("p", { class: "note" }, "None works on this run now."))];
+      if (s.fleet) cards.push(fleetCard(s));
+      grid.replaceChildren(...cards);
     },
   };
 }
@@ -20,6 +22,16 @@ function processCard(p, s) {
   const facts = [["command", p.command], ["machine", `${p.host}, process ${p.pid}`], ["since", ago(p.started, Date.parse(s.now))],
     ...Object.entries(page).flatMap(([k, v]) => fact(k, v))];
   return card(p.role, p.error ? el("p", { class: "bad" }, p.error) : null, el("div", { class: "facts" }, table(["", ""], facts)), plugins(page.plugins));
+}
+
+// fleetCard shows the players on other machines, those seen last first.
+function fleetCard(s) {
+  const players = s.fleet.members.flatMap((m) => m.players.map((p) => ({ ...p, member: m.name }))).sort((a, b) => b.seen.localeCompare(a.seen));
+  const box = card("Players on other machines", el("div", { class: "facts" }, table(["machine", "member", "games", "refused", "waiting", "net", "seen"],
+    players.slice(0, 100).map((p) => [`${p.host} (p${p.process})`, p.member, number(p.games), p.rejected ? `${p.rejected}: ${p.reason ?? ""}` : "", String(p.beat.waiting), p.beat.net, p.distrusted ?? ago(p.seen, Date.parse(s.now))]))),
+    players.length > 100 ? el("p", { class: "note" }, `and ${players.length - 100} more`) : null);
+  box.classList.add("wide");
+  return box;
 }
 
 // fact makes lines of a value of a process's page: what is nested is named by its way.

@@ -445,7 +445,13 @@ func (s *Screen) drawProcesses(c *canvas) string {
 		}
 		c.part(0, i, c.width, st, fmt.Sprintf("%-16s process %d on %s, %s", p.Role, p.PID, p.Host, p.Command))
 	}
-	y := len(all) + 1
+	y := len(all)
+	if f := s.seen.status.Fleet; f != nil {
+		players, missing, games := f.Count(s.seen.status.Now)
+		c.part(0, y, c.width, plain, fmt.Sprintf("%d players on other machines, %d of them missing, %d games of theirs", players, missing, games))
+		y++
+	}
+	y++
 	p := all[s.chosen]
 	if p.Error != "" {
 		c.part(0, y, c.width, bad, p.Error)
