@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -190,8 +191,15 @@ func startGhosts(t *testing.T, dir string, link fleet.Link, number, chunks, game
 	return g
 }
 
-// await waits until a share of all chunks is confirmed.
+// await waits until a share of all chunks is confirmed, and tells the memory by then: that
+// of the ghosts and of the host.
 func (g *ghosts) await(share float64) {
+	defer func() {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		g.t.Logf("%.0f %% of the games: heap of %d MB", 100*share, m.HeapAlloc>>20)
+	}()
 	for float64(g.done.Load()) < share*float64(g.number*g.chunks) && g.ctx.Err() == nil {
 		time.Sleep(5 * time.Millisecond)
 	}
