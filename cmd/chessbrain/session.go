@@ -189,12 +189,12 @@ func (s *session) open(c *cobra.Command) (err error) {
 		s.closers = append(s.closers, stop)
 	}
 	file, logs := cfg.GetLogFilename(), c.Name()
-	if name := cfg.GetTraining().GetTrainingName(); s.trains() && name != run.FirstTraining { // trainings may start in the same second
+	if name := cfg.GetTraining().GetTrainingName(); s.trains() && name != run.FirstTraining {
 		logs += "-" + name
 	}
 	if file == "" {
 		if s.logName == "" {
-			s.logName = fmt.Sprintf("%s_%s.log", logs, time.Now().Format("20060102T150405"))
+			s.logName = fmt.Sprintf("%s_%s.log", logs, time.Now().Format("20060102T150405.000000")) // processes may start in the same second
 		}
 		file = filepath.Join(run.Dir{Root: cfg.GetRunDir()}.Logs(), s.logName)
 	}
