@@ -18,6 +18,9 @@ import (
 // eventsPrefix begins the name of every TensorBoard event file.
 const eventsPrefix = "events.out.tfevents."
 
+// eventsSuffix ends it: a job may have the name of a sort of files, such as pgn.
+const eventsSuffix = ".v2"
+
 // boardVersion is the first event of every file.
 const boardVersion = "brain.Event:2"
 
@@ -46,7 +49,7 @@ func openBoard(opt FilesOptions, state FilesState, metrics string) (*tensorBoard
 			}
 		}
 	}
-	path := filepath.Join(opt.Dir, fmt.Sprintf("%s%010d.%s", eventsPrefix, opt.Now().Unix(), cmp.Or(opt.Job, "chessbrain")))
+	path := filepath.Join(opt.Dir, fmt.Sprintf("%s%010d.%s%s", eventsPrefix, opt.Now().Unix(), cmp.Or(opt.Job, "chessbrain"), eventsSuffix))
 	file, err := openAppend(path, 0)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/play"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -219,5 +222,37 @@ func TestTwoTrainingsOfGames(t *testing.T) {
 	}
 	if all, err = setup.Trainings(dir); err != nil || all[1].Journal() != main.Journal() {
 		t.Errorf("an older training's journal is %s, %v", all[1].Journal(), err)
+	}
+}
+
+// A training that nobody plays for says so, at first and then from time to time.
+func TestWaitsForGames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said []string
+		f := &watchedGames{back: &backlog{}, dir: replay.NewDirSource(fsx.OS, t.TempDir()), waits: func(why string) { said = append(said, why) }}
+		ctx, cancel := context.WithTimeout(t.Context(), 11*time.Minute)
+		defer cancel()
+		if g, err := f.Next(ctx); !errors.Is(err, run.ErrInterrupted) && !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, %v", g, err)
+		}
+		if len(said) != 3 || !strings.Contains(said[0], "chessbrain selfplay plays") {
+			t.Errorf("said %q", said)
+		}
+	})
+}
+
+// What became worse than in an untrained net is said.
+func TestWorseThanUntrained(t *testing.T) {
+	losses := func(policy, value monitor.Number) *monitor.Validation {
+		return &monitor.Validation{Rows: 9, Losses: monitor.Numbers{"policy_loss": policy, "value_loss": value}, StdErrs: monitor.Numbers{"value_loss": 0.1}}
+	}
+	for value, worse := range map[monitor.Number]bool{1.15: false, 1.3: true} {
+		var text strings.Builder
+		if err := (&Summary{First: losses(3, 1), Last: losses(2, value)}).Write(&text); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(text.String(), "Worse than untrained: value_loss. "); got != worse {
+			t.Errorf("value loss %v:\n%s", value, &text)
+		}
 	}
 }

@@ -117,15 +117,21 @@ type watchedGames struct {
 	dir   *replay.DirSource
 	found []*record.Game
 	log   *slog.Logger
+	waits func(why string) // says so
 }
 
-// pollEvery is how often a directory is looked at while no game waits.
-const pollEvery = 2 * time.Second
+const (
+	// pollEvery is how often a directory is looked at while no game waits.
+	pollEvery = 2 * time.Second
+	// After so many looks without a game, and again after so many more, that is said.
+	firstWords, moreWords = 5, 150
+)
 
 // watchGames watches the directory that other processes write games to. The games of
 // the backlog come first; those that entered before the start do not enter again.
 func (r *training) watchGames() (Games, error) {
-	f := &watchedGames{back: r.ledger.back, dir: replay.NewDirSource(fsx.OS, r.ledger.root), log: r.log}
+	f := &watchedGames{back: r.ledger.back, dir: replay.NewDirSource(fsx.OS, r.ledger.root), log: r.log,
+		waits: func(why string) { r.waits(why + " in " + r.ledger.root) }}
 	for id := range r.ledger.seen {
 		f.dir.MarkSeen(id)
 	}
@@ -139,7 +145,10 @@ func (f *watchedGames) Next(ctx context.Context) (*record.Game, error) {
 	if g := f.back.pop(); g != nil {
 		return g, nil
 	}
-	for len(f.found) == 0 {
+	for looks := 0; len(f.found) == 0; looks++ {
+		if looks%moreWords == firstWords {
+			f.waits("games of other processes, which chessbrain selfplay plays,")
+		}
 		found, err := f.dir.Poll(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("look for games: %w", err)

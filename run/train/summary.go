@@ -106,17 +106,24 @@ func (s *Summary) writeLearnt(b *strings.Builder) {
 			of = fmt.Sprintf(" of %s", monitor.Count(s.Last.Games, "game"))
 		}
 		fmt.Fprintf(b, "Learnt, on %s%s never trained on (untrained net -> now):\n", monitor.Count(s.Last.Rows, "position"), of)
+		var worse []string
 		for _, name := range []string{"policy_loss", "value_loss", "moves_left_loss"} {
 			last, ok := s.Last.Losses[name]
 			if !ok || math.IsNaN(float64(last)) { // no such loss, or no row had a target
 				continue
 			}
-			fmt.Fprintf(b, "  %-16s %.4f -> %.4f (standard error %.4f)", name, s.First.Losses[name], last,
-				max(s.First.StdErrs[name], s.Last.StdErrs[name]))
+			first, deviation := s.First.Losses[name], max(s.First.StdErrs[name], s.Last.StdErrs[name])
+			fmt.Fprintf(b, "  %-16s %.4f -> %.4f (standard error %.4f)", name, first, last, deviation)
+			if last > first+2*deviation {
+				worse = append(worse, name)
+			}
 			if name == "policy_loss" {
 				fmt.Fprintf(b, "; knowing nothing costs %.4f", s.Last.LegalEntropy)
 			}
 			b.WriteByte('\n')
+		}
+		if len(worse) > 0 {
+			fmt.Fprintf(b, "Worse than untrained: %s. Few games are learnt by heart: take more games, or fewer epochs\n", strings.Join(worse, ", "))
 		}
 	} else if s.Phase == monitor.RunDone {
 		b.WriteString("Learnt: no validation games yet, so nothing can be said\n")
