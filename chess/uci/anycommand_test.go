@@ -23,7 +23,7 @@ func TestAnyCommandAtAnyMoment(t *testing.T) {
 	}
 	others := []string{
 		"go", "go infinite", "go ponder", "go nodes 30", "go wtime 100 btime 100", "go movetime 1", "go depth 2", "go mate 1", "go nodes x",
-		"go ponder wtime 60000 btime 60000", "go perft 2", "stop", "ponderhit", "isready", "ucinewgame", "setoption name MultiPV value 3",
+		"go ponder wtime 600 btime 600", "go perft 2", "stop", "ponderhit", "isready", "ucinewgame", "setoption name MultiPV value 3",
 		"setoption name Clear Hash", "setoption name Hash value 1", "setoption name CPuct value 2", "setoption name Nodes value 0", "debug on", "what",
 	}
 	for range 30 {

@@ -117,20 +117,19 @@ func (e *Engine) command(ctx context.Context, text string) (quit bool) {
 	case "setoption":
 		err = e.setOption(args)
 	case "ucinewgame":
-		e.stop()
+		e.finish()
 		e.line = chess.NewHistory(chess.StartBoard())
 		e.forget()
 	case "position":
-		e.stop()
+		e.finish()
 		if h, wrong := ParsePosition(args); wrong != nil {
 			err = fmt.Errorf("position: %w", wrong) // the old one stands
 		} else {
 			e.line = h
 		}
 	case "go":
-		began := time.Now()
-		e.stop()
-		err = e.start(ctx, args, began)
+		e.finish()
+		err = e.start(ctx, args, time.Now())
 	case "stop":
 		e.stop()
 	case "ponderhit":
@@ -231,6 +230,15 @@ func (e *Engine) stop() {
 		e.span.end()
 		e.cancel = nil
 	}
+}
+
+// finish lets a search of so many nodes or so much time end by itself, as Stockfish does,
+// and ends any other.
+func (e *Engine) finish() {
+	if e.cancel != nil && e.span.running() && (e.span.nodes > 0 || e.span.timed()) {
+		e.wait.Wait()
+	}
+	e.stop()
 }
 
 // maxCommand bounds a line of the GUI in bytes: a position with some 200 000 moves.

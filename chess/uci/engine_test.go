@@ -212,6 +212,11 @@ func TestStopRunningSearch(t *testing.T) {
 	g.send("go infinite", "go nodes 3") // a second go ends the first
 	g.expect("bestmove")
 	g.expect("bestmove")
+	g.send("ucinewgame", "go nodes 300", "position startpos moves d2d4", "go nodes 3") // unless that ends by itself
+	if _, infos := g.expect("bestmove"); !strings.Contains(strings.Join(infos, "\n"), "nodes 300 ") {
+		t.Errorf("the first search was cut: %s", infos)
+	}
+	g.expect("bestmove")
 	g.send("go infinite", "position startpos moves e2e4", "isready")
 	if _, before := g.expect("readyok"); !strings.HasPrefix(before[len(before)-1], "bestmove") {
 		t.Errorf("position did not end the search: %q", before)
