@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,6 +44,18 @@ func fleetRun(root string) (join.Dir, error) {
 	return join.DirOf(root), nil
 }
 
+// openedRun opens the fleet's directory of a run that somebody may join.
+func openedRun(root string) (join.Dir, error) {
+	d, err := fleetRun(root)
+	if err != nil {
+		return "", err
+	}
+	if m, err := d.Members(); err != nil || len(m.List) == 0 {
+		return "", cmp.Or(err, usagef("nobody may join %s yet, so nothing is changed; chessbrain fleet invite is the first step", root))
+	}
+	return d, nil
+}
+
 func newFleetInvite() *cobra.Command {
 	var address string
 	c := &cobra.Command{
@@ -61,6 +76,9 @@ Whoever has it can play for the run, and do nothing else; chessbrain fleet revok
 			}
 			if address == "" {
 				address = roster.Address
+			}
+			if _, err := fleet.ParseAddresses(address); address != "" && err != nil {
+				return usagef("--address: %w", err)
 			}
 			if address == "" {
 				return usagef("the run has not listened yet: start it with --listen :4222, or say with --address HOST:PORT where players will reach it")
@@ -93,7 +111,7 @@ func newFleetRevoke() *cobra.Command {
 		Example: "  chessbrain fleet revoke runs/a anna",
 		Args:    exactArgs(2, "name a run directory and a member"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			d, err := fleetRun(args[0])
+			d, err := openedRun(args[0])
 			if err != nil {
 				return err
 			}
@@ -114,7 +132,7 @@ func newFleetDrain() *cobra.Command {
 		Example: "  chessbrain fleet drain runs/a",
 		Args:    exactArgs(1, "name one run directory"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			d, err := fleetRun(args[0])
+			d, err := openedRun(args[0])
 			if err != nil {
 				return err
 			}
@@ -219,6 +237,16 @@ func joining(c *cobra.Command, s *session, text string) (link fleet.Link, err er
 	return link, err
 }
 
+// planJoin checks what can be known before the run is asked, and says what would be done.
+func planJoin(e *config.Effective, link fleet.Link, w io.Writer) error {
+	root := e.Config.GetRunDir()
+	if err := join.CheckPlayer(root, link); err != nil {
+		return usageError{err}
+	}
+	_, err := fmt.Fprintf(w, "Would play for the run at %s, as it says, and keep games and nets in %s\n", link.Address, root)
+	return err
+}
+
 // joined plays for the run of a link.
 func joined(ctx context.Context, s *session, link fleet.Link, opt play.SelfPlayOptions) (*play.PlaySummary, error) {
 	root := s.effective.Config.GetRunDir()
@@ -247,6 +275,13 @@ func (o *openTo) asked() bool { return o.listen != "" || o.nats != "" }
 func (o *openTo) check() error {
 	if o.listen != "" && o.nats != "" {
 		return usagef("--listen, --nats: give one of the two: a server within this process, or servers that stand for themselves")
+	}
+	if o.listen != "" {
+		l, err := net.Listen("tcp", o.listen)
+		if err != nil {
+			return usagef("--listen %q: %w; want [HOST]:PORT, one that is free", o.listen, err)
+		}
+		return l.Close()
 	}
 	if o.nats == "" {
 		return nil

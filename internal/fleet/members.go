@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -24,8 +25,14 @@ type Members struct {
 	Drain bool     `json:"drain,omitempty"` // players shall stop once all is delivered
 }
 
+// memberName is what a member may be called: it stands in tables and in files of servers.
+var memberName = regexp.MustCompile(`^[\pL\pN][\pL\pN._@-]{0,39}$`)
+
 // Invite adds a member, or finds it, and returns the secret half of its key.
 func (m *Members) Invite(name string, now time.Time) (seed string, err error) {
+	if !memberName.MatchString(name) {
+		return "", fmt.Errorf("member %q: want 1 to 40 letters, digits, points, dashes, @ and underlines", name)
+	}
 	if i := m.find(name); i >= 0 && m.List[i].Revoked.IsZero() {
 		return m.List[i].Seed, nil
 	} else if i >= 0 {

@@ -78,8 +78,10 @@ func (l Link) dial(name string, patient bool, log *slog.Logger) (*nats.Conn, err
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
 		return nil, fmt.Errorf("%s %w", l.Address, errNoMember)
-	case err != nil:
+	case errors.Is(err, errOtherKey):
 		return nil, fmt.Errorf("join the run at %s: %w", l.Address, err)
+	case err != nil: // in words: its kinds say nothing of this machine's files
+		return nil, fmt.Errorf("join the run at %s: %v; is the run at work there, and does the port let this machine in?", l.Address, err)
 	}
 	return nc, nil
 }

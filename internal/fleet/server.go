@@ -225,7 +225,14 @@ func certify(key *ecdsa.PrivateKey, hosts []string, now time.Time) ([]byte, erro
 func ReadKey(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return os.ReadFile(path)
+		key, err := os.ReadFile(path)
+		if err == nil {
+			_, err = tls.X509KeyPair(key, key)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w; remove the file, and a new one is made: links are new ones then", path, err)
+		}
+		return key, nil
 	}
 	if err != nil {
 		return nil, err
@@ -246,17 +253,9 @@ func ReadKey(path string) ([]byte, error) {
 
 // Pin is the hash of the public key of a key file's content, for links.
 func Pin(key []byte) (string, error) {
-	for rest := key; ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			return "", errors.New("key of the fleet's server: no certificate; remove the file, and a new one is made")
-		}
-		if block.Type == "CERTIFICATE" {
-			cert, err := x509.ParseCertificate(block.Bytes)
-			if err != nil {
-				return "", fmt.Errorf("key of the fleet's server: %w", err)
-			}
-			return pinOf(cert), nil
-		}
+	pair, err := tls.X509KeyPair(key, key)
+	if err != nil {
+		return "", fmt.Errorf("key of the fleet's server: %w", err)
 	}
+	return pinOf(pair.Leaf), nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -59,7 +58,7 @@ type player struct {
 // its way at the next start.
 func Play(ctx context.Context, opt PlayerOptions) (*play.PlaySummary, error) {
 	p := &player{opt: opt, log: opt.Log, models: run.Dir{Root: opt.Root}.Models()}
-	mine, err := p.belong()
+	mine, err := belong(opt.Root, opt.Link)
 	if err != nil {
 		return nil, err
 	}
@@ -70,32 +69,38 @@ func Play(ctx context.Context, opt PlayerOptions) (*play.PlaySummary, error) {
 	return summary, errors.Join(err, p.post.Close())
 }
 
-// belong reads what the player's directory says of itself, or makes that of a new one.
-func (p *player) belong() (mine joined, err error) {
-	path := p.file()
-	server := hex.EncodeToString([]byte(p.opt.Link.Pin))
+// CheckPlayer says why a directory cannot be that of a player for a link's run.
+func CheckPlayer(root string, link fleet.Link) error {
+	_, err := belong(root, link)
+	return err
+}
+
+// belong reads what a player's directory says of itself, or makes that of a new one.
+func belong(root string, link fleet.Link) (mine joined, err error) {
+	path := joinedFile(root)
+	server := hex.EncodeToString([]byte(link.Pin))
 	there, err := run.ReadJSON(path, &mine)
 	switch {
 	case err != nil:
 		return mine, fmt.Errorf("read %s: %w; join with another --run-dir", path, err)
 	case there && mine.Server != server:
-		return mine, fmt.Errorf("%s plays for another run (%s): name another directory with --run-dir", p.opt.Root, mine.Job)
+		return mine, fmt.Errorf("%s plays for another run (%s): name another directory with --run-dir", root, mine.Job)
 	case there:
 		return mine, nil
 	}
-	entries, err := os.ReadDir(p.opt.Root)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	entries, err := fsx.Entries(fsx.OS, root)
+	if err != nil {
 		return mine, err
 	}
 	for _, e := range entries {
-		if e.Name() != filepath.Base(run.Dir{}.Logs()) { // this start's own
-			return mine, fmt.Errorf("%s is no player's directory, and not empty: name another one with --run-dir", p.opt.Root)
+		if e.Name() != filepath.Base(run.Dir{}.Logs()) { // of a start that nobody answered
+			return mine, fmt.Errorf("%s is no player's directory, and not empty: name another one with --run-dir", root)
 		}
 	}
 	return joined{Instance: newInstance(), Server: server}, nil // written when the run has answered
 }
 
-func (p *player) file() string { return filepath.Join(p.opt.Root, "joined.json") }
+func joinedFile(root string) string { return filepath.Join(root, "joined.json") }
 
 // play joins and plays.
 func (p *player) play(ctx context.Context, mine joined) (*play.PlaySummary, error) {
@@ -189,7 +194,7 @@ func (p *player) join(ctx context.Context, mine *joined) (err error) {
 		return fmt.Errorf("%s was process %d of run %s, and is process %d of run %s now: name another directory with --run-dir", p.opt.Root, mine.Process, mine.Job, p.welcome.Process, p.welcome.Job)
 	}
 	mine.Job, mine.Process = p.welcome.Job, p.welcome.Process
-	return run.WriteJSON(p.file(), mine)
+	return run.WriteJSON(joinedFile(p.opt.Root), mine)
 }
 
 // unanswered says once that the run does not answer, and answered that it does again.
