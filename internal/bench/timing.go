@@ -30,13 +30,19 @@ type work func() error
 // bestTime runs all works at once, each in its own goroutine if there are
 // several, for about d, and returns the shortest time of one round of batches.
 func bestTime(d time.Duration, works []work) (time.Duration, error) {
-	once, err := timeRun(works, 1) // not counted: caches and lazy memory are cold
-	if err != nil {
-		return 0, err
+	repeat := 1
+	for { // not counted: caches and lazy memory are cold. A batch may be shorter than a tick of the clock
+		t, err := timeRun(works, repeat)
+		if err != nil {
+			return 0, err
+		}
+		if 2*t > runTime {
+			break
+		}
+		repeat *= 2
 	}
-	repeat := 1 + int(runTime/max(once, 1))
 	best := time.Duration(math.MaxInt64)
-	err = again(d, minRuns, func() error {
+	err := again(d, minRuns, func() error {
 		t, err := timeRun(works, repeat)
 		best = min(best, t)
 		return err

@@ -19,8 +19,10 @@ func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	return osFile{f}, nil
 }
 
-func (osFS) Mkdir(name string, perm fs.FileMode) error  { return os.Mkdir(name, perm) }
-func (osFS) Rename(oldName, newName string) error       { return os.Rename(oldName, newName) }
+func (osFS) Mkdir(name string, perm fs.FileMode) error { return os.Mkdir(name, perm) }
+func (osFS) Rename(oldName, newName string) error {
+	return patiently(true, func() error { return os.Rename(oldName, newName) })
+}
 func (osFS) Remove(name string) error                   { return os.Remove(name) }
 func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
 func (osFS) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
@@ -49,5 +51,10 @@ func openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 			return nil, &os.PathError{Op: "open", Path: name, Err: errors.New("it is no regular file")}
 		}
 	}
-	return os.OpenFile(name, flag, perm)
+	var f *os.File
+	err := patiently(false, func() (err error) {
+		f, err = os.OpenFile(name, flag, perm)
+		return err
+	})
+	return f, err
 }

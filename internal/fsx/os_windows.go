@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"time"
 
 	"golang.org/x/sys/windows"
 )
@@ -43,4 +44,19 @@ func TryLock(f *os.File, shared bool) error {
 		return ErrHeld
 	}
 	return os.NewSyscallError("LockFileEx", err)
+}
+
+// patience is how long a file is waited for that another process has in hand.
+const patience = 2 * time.Second
+
+// patiently does what Windows refuses while somebody reads or replaces the file. Where
+// denied, that may be told as missing rights.
+func patiently(denied bool, do func() error) error {
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		err := do()
+		busy := errors.Is(err, windows.ERROR_SHARING_VIOLATION) || denied && errors.Is(err, windows.ERROR_ACCESS_DENIED)
+		if !busy || time.Now().After(end) {
+			return err
+		}
+	}
 }

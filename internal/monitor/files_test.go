@@ -94,7 +94,7 @@ func TestResumeDoublesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := read(t, filepath.Join(straight, MetricsName))
-	board := eventsPrefix + "1700000000.job"
+	board := eventsPrefix + "1700000000.job" + eventsSuffix
 	wantBoard := read(t, filepath.Join(straight, board))
 
 	for _, lost := range []int64{8, 9, 13, 20} { // last step before the kill
