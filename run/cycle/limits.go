@@ -42,7 +42,7 @@ func limits(s *Status, state *State) (all []Limit) {
 			rule{n.Waiting > 1, fmt.Sprintf("%d nets wait for the gatekeeper", n.Waiting), "start one, or let its matches be shorter", "--gate-games --gate-visits"},
 			rule{n.ToExport > 1, fmt.Sprintf("%d nets wait to be exported", n.ToExport), "start chessbrain export", "--poll"})
 		if state != nil {
-			rules = append(append(rules, rulesOfTime(s, state)...), rulesOfTraining(n, state)...)
+			rules = append(append(rules, rulesOfTime(s)...), rulesOfTraining(n, state)...)
 		}
 	}
 	for _, r := range rules {
@@ -54,12 +54,9 @@ func limits(s *Status, state *State) (all []Limit) {
 }
 
 // rulesOfTime name the stages that take most of the time.
-func rulesOfTime(s *Status, state *State) []rule {
-	if state.Worked <= 0 || state.Cycles == 0 { // the first stages of a run are not typical
-		return nil
-	}
+func rulesOfTime(s *Status) []rule {
 	takes := func(stage Stage, least float64, what, change, flags string) rule {
-		share := state.Stages[stage] / state.Worked.Seconds()
+		share := s.Loop.Shares[stage]
 		return rule{share > least, fmt.Sprintf("%s %.0f %% of the time", what, 100*share), change, flags}
 	}
 	return []rule{

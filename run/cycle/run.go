@@ -240,8 +240,8 @@ func (s *Summary) Write(w io.Writer) error {
 	case !s.single:
 		fmt.Fprintf(&b, "%s done, %d of them by this start; %s, %d of them by this start; %s\nNet: %s\n", monitor.Count(s.Cycles, "cycle"), s.Cycles-s.cycles,
 			monitor.Count(s.Games, "game"), s.Games-s.games, s.Elapsed.Round(time.Second), s.Net)
-		if s.Measured > 0 {
-			fmt.Fprintf(&b, "Time: %s\n", shares(s.State))
+		for i, line := range statusOf(s.State).times() {
+			fmt.Fprintf(&b, "%-5s %s\n", first(i, "Time:"), line)
 		}
 		if s.Reason != "" {
 			fmt.Fprintf(&b, "Ended: %s\n", s.Reason)
@@ -249,13 +249,4 @@ func (s *Summary) Write(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// shares writes the time of a state's measured cycles.
-func shares(s *State) string {
-	text := ""
-	for _, stage := range sortedStages(s.Parts) {
-		text += fmt.Sprintf("%s %.1f %%, ", stage, 100*s.Parts[stage]/s.Measured)
-	}
-	return text + fmt.Sprintf("not playing, training or matching %.1f %%", 100*s.Overhead())
 }

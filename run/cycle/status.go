@@ -18,6 +18,7 @@ import (
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/gate"
 	"github.com/chessbrain/chessbrain/run/join"
+	"github.com/chessbrain/chessbrain/run/play"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
@@ -47,23 +48,28 @@ type Status struct {
 
 // LoopStatus is where the cycles are.
 type LoopStatus struct {
-	Cycle   int64             `json:"cycle"` // under way, or the next
-	Cycles  int64             `json:"cycles_done"`
-	Stage   Stage             `json:"stage,omitempty"` // begun and not ended
-	Since   time.Time         `json:"since,omitzero"`
-	Next    Stage             `json:"next,omitempty"` // to be done, where none is begun
-	Running bool              `json:"running"`        // a process works on the stage, or on the journal
-	Stopped string            `json:"stopped,omitempty"`
-	Games   int64             `json:"games"`   // of self-play, in finished stages
-	Worked  float64           `json:"worked"`  // in stages that ended
-	Broken  int64             `json:"killed"`  // stages that were begun and did not end
-	Seconds map[Stage]float64 `json:"seconds"` // of all stages that ended
+	Cycle   int64     `json:"cycle"` // under way, or the next
+	Cycles  int64     `json:"cycles_done"`
+	Stage   Stage     `json:"stage,omitempty"` // begun and not ended
+	Since   time.Time `json:"since,omitzero"`
+	Next    Stage     `json:"next,omitempty"` // to be done, where none is begun
+	Running bool      `json:"running"`        // a process works on the stage, or on the journal
+	Stopped string    `json:"stopped,omitempty"`
+	Games   int64     `json:"games"`  // of self-play, in finished stages
+	Worked  float64   `json:"worked"` // in stages that ended
+	// What is not in Games and Worked yet: the games of self-play that has not ended, and the
+	// seconds since the newest begin of the stage. Where nobody works on it, those of
+	// self-play up to its last game.
+	MoreGames  int64             `json:"more_games,omitempty"`
+	MoreWorked float64           `json:"more_worked,omitempty"`
+	Broken     int64             `json:"killed"`  // stages that were begun and did not end
+	Seconds    map[Stage]float64 `json:"seconds"` // of all stages that ended
+	// Shares of Worked; none before the first cycle is done, whose first stages are not typical.
+	Shares map[Stage]float64 `json:"shares,omitempty"`
 	// Of the cycles that were not interrupted: seconds from their first line to their
-	// last, and the share of each stage; Overhead is the share that is not playing,
-	// training or matching.
-	Measured float64           `json:"measured,omitempty"`
-	Shares   map[Stage]float64 `json:"shares,omitempty"`
-	Overhead float64           `json:"overhead,omitempty"`
+	// last, and the share that is not playing, training or matching.
+	Measured float64 `json:"measured,omitempty"`
+	Overhead float64 `json:"overhead,omitempty"`
 }
 
 // Progress is how far something under way is.
@@ -175,6 +181,7 @@ func ReadStatus(ctx context.Context, root string) (*Status, error) {
 	s.Disk, err = readDisk(root)
 	warn(err)
 	s.addProgress(state)
+	warn(s.addMore(ctx, dir, state))
 	s.Limits = limits(s, state)
 	return s, nil
 }
@@ -182,20 +189,44 @@ func ReadStatus(ctx context.Context, root string) (*Status, error) {
 // statusOf says where the cycles of a state are.
 func statusOf(state *State) *LoopStatus {
 	l := &LoopStatus{Cycle: state.Cycle, Cycles: state.Cycles, Stopped: state.Stopped, Games: state.Games, Worked: state.Worked.Seconds(),
-		Broken: state.Broken, Seconds: state.Stages, Measured: state.Measured}
+		Broken: state.Broken, Seconds: state.Stages, Measured: state.Measured, Overhead: state.Overhead()}
 	if state.Begun != nil {
 		l.Stage, l.Since = state.Begun.Stage, state.Begun.Time
 	} else if next, ok := state.Next(); ok {
 		l.Next = next
 	}
-	if state.Measured > 0 {
+	if state.Worked > 0 && state.Cycles > 0 {
 		l.Shares = map[Stage]float64{}
-		for stage, seconds := range state.Parts {
-			l.Shares[stage] = seconds / state.Measured
+		for stage, seconds := range state.Stages {
+			l.Shares[stage] = seconds / l.Worked
 		}
-		l.Overhead = state.Overhead()
 	}
 	return l
+}
+
+// addMore adds what the stage under way did so far.
+func (s *Status) addMore(ctx context.Context, dir run.Dir, state *State) (err error) {
+	if state == nil {
+		return nil
+	}
+	l, last := s.Loop, s.Loop.Since
+	if state.process > 0 && !state.done[SelfPlay] {
+		games, process := int64(0), fmt.Sprintf("p%d", state.process)
+		i := slices.IndexFunc(s.Progress, func(p Progress) bool { return p.What == "self-play "+process })
+		if i >= 0 {
+			games = int64(s.Progress[i].Have)
+		} else {
+			games, last, err = play.OnDisk(ctx, dir, process)
+		}
+		l.MoreGames = max(0, games-state.counted)
+	}
+	if l.Running {
+		last = s.Now
+	}
+	if l.Stage != "" {
+		l.MoreWorked = max(0, last.Sub(l.Since).Seconds())
+	}
+	return err
 }
 
 // Overhead is the share of the measured cycles that is not playing, training or
@@ -306,5 +337,5 @@ func readDisk(root string) (DiskStatus, error) {
 func sortedStages(seconds map[Stage]float64) []Stage {
 	stages := slices.Clone(Stages)
 	slices.SortStableFunc(stages, func(a, b Stage) int { return cmp.Compare(seconds[b], seconds[a]) })
-	return slices.DeleteFunc(stages, func(s Stage) bool { return seconds[s] == 0 })
+	return slices.DeleteFunc(stages, func(s Stage) bool { return seconds[s] < 0.005 }) // those are written as 0s
 }

@@ -3,13 +3,13 @@ package cycle
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
@@ -65,11 +65,44 @@ func TestStatusOfRun(t *testing.T) {
 	if err := json.Unmarshal(data, &again); err != nil || again.Loop.Stopped != status.Loop.Stopped || again.Nets.Newest != s.Net {
 		t.Errorf("%v, JSON %s", err, data)
 	}
+	// The end of the run has the same shares of its time as the page.
+	var end strings.Builder
+	if err := s.Write(&end); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range status.Loop.times() {
+		if !strings.Contains(line, "%") || !strings.Contains(end.String(), line) || !strings.Contains(text.String(), line) {
+			t.Errorf("%q is not in the page or not in the summary:\n%s", line, end.String())
+		}
+	}
 	// What was settled is what the stages used: the run does not see another
 	// configuration at each stage.
 	info, _, err := run.ReadRunInfo(root)
 	if err != nil || info.Starts != 1 {
 		t.Errorf("%d starts are written down, want 1: %v", info.Starts, err)
+	}
+	// As it was when its second self-play, and its first one, were interrupted behind their last game.
+	path := filepath.Join(root, run.CyclesName)
+	for cycles := int64(1); cycles >= 0; cycles-- {
+		journal, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.SplitAfter(string(journal), "\n")
+		begin := slices.IndexFunc(lines, func(l string) bool {
+			return strings.HasPrefix(l, fmt.Sprintf(`{"cycle":%d,"stage":"selfplay","event":"begin"`, cycles+1))
+		})
+		write(t, path, strings.Join(lines[:begin+1], ""))
+		status, err := ReadStatus(t.Context(), root)
+		if err != nil || len(status.Warnings) > 0 || status.Loop.Cycles != cycles || cycles == 1 && status.Loop.Games+status.Loop.MoreGames != s.Games ||
+			status.Loop.MoreGames < 12 || status.Loop.MoreWorked <= 0 || status.Loop.MoreWorked > 60 {
+			t.Fatalf("interrupted in cycle %d: %v, %+v of %d games", cycles+1, err, status.Loop, s.Games)
+		}
+		text.Reset()
+		if err := status.Write(&text); err != nil || !strings.Contains(text.String(), fmt.Sprintf("; and %d games, ", status.Loop.MoreGames)) ||
+			cycles == 0 && strings.Contains(text.String(), "%") {
+			t.Errorf("interrupted in cycle %d: %v, page\n%s", cycles+1, err, text.String())
+		}
 	}
 }
 
@@ -194,17 +227,16 @@ func TestLimits(t *testing.T) {
 		{"full disk", func(s *Status, _ *State) { s.Disk.Free = s.Disk.Keep }, "--max-gib"},
 		{"stopped", func(s *Status, _ *State) { s.Loop.Stopped = "enough" }, "--cycles"},
 		{"candidates", func(s *Status, _ *State) { s.Nets.Waiting = 2 }, "--gate-games"},
-		{"self-play", func(_ *Status, st *State) { st.Stages[SelfPlay] = 60 }, "--mcts-simulations"},
-		{"training", func(_ *Status, st *State) { st.Stages[Train] = 60 }, "--samples-per-cycle"},
-		{"gatekeeper", func(_ *Status, st *State) { st.Stages[Gatekeeper] = 40 }, "--gate-visits"},
-		{"rating", func(_ *Status, st *State) { st.Stages[Rating] = 40 }, "--rating-games"},
+		{"self-play", func(s *Status, _ *State) { s.Loop.Shares = map[Stage]float64{SelfPlay: 0.6} }, "--mcts-simulations"},
+		{"training", func(s *Status, _ *State) { s.Loop.Shares = map[Stage]float64{Train: 0.6} }, "--samples-per-cycle"},
+		{"gatekeeper", func(s *Status, _ *State) { s.Loop.Shares = map[Stage]float64{Gatekeeper: 0.4} }, "--gate-visits"},
+		{"rating", func(s *Status, _ *State) { s.Loop.Shares = map[Stage]float64{Rating: 0.4} }, "--rating-games"},
 		{"overhead", func(s *Status, _ *State) { s.Loop.Overhead = 0.06 }, "--keep-target-rows"},
 		{"bucket", func(_ *Status, st *State) { st.Last = trained(1000, 500) }, "--max-train-bucket-per-new-data"},
 		{"samples", func(_ *Status, st *State) { st.Last = trained(1000, 1000) }, "--samples-per-cycle"},
 	} {
 		s := &Status{Loop: &LoopStatus{}, Disk: DiskStatus{Free: 1 << 40, Keep: 1 << 30}}
 		st := NewState(nil)
-		st.Worked, st.Cycles = 100*time.Second, 1
 		c.change(s, st)
 		all := limits(s, st)
 		found := c.want == "" && len(all) == 0

@@ -117,7 +117,14 @@ func (s *Status) writeLoop(row func(name, format string, args ...any)) {
 	default:
 		row("cycle", "%d: all stages are done", l.Cycle)
 	}
-	row("done", "%s, %s, %s of work", monitor.Count(l.Cycles, "cycle"), monitor.Count(l.Games, "game"), seconds(l.Worked))
+	more := ""
+	if l.MoreGames > 0 {
+		more = monitor.Count(l.MoreGames, "game") + ", "
+	}
+	if more += seconds(l.MoreWorked); l.MoreGames > 0 || l.MoreWorked > 0 {
+		more = "; and " + more + " in the stage under way"
+	}
+	row("done", "%s, %s, %s of work%s", monitor.Count(l.Cycles, "cycle"), monitor.Count(l.Games, "game"), seconds(l.Worked), more)
 }
 
 func (s *Status) writeNets(row func(name, format string, args ...any)) {
@@ -167,17 +174,31 @@ func (s *Status) writeRows(row func(name, format string, args ...any)) {
 }
 
 func (s *Status) writeTime(row func(name, format string, args ...any)) {
-	if s.Loop == nil || s.Loop.Worked == 0 {
+	if s.Loop == nil {
 		return
 	}
+	for i, text := range s.Loop.times() {
+		row(first(i, "time"), "%s", text)
+	}
+}
+
+// times says in two lines where the time went; what is not known is left out.
+func (l *LoopStatus) times() (lines []string) {
 	var parts []string
-	for _, stage := range sortedStages(s.Loop.Seconds) {
-		parts = append(parts, fmt.Sprintf("%s %s (%.0f %%)", stage, seconds(s.Loop.Seconds[stage]), 100*s.Loop.Seconds[stage]/s.Loop.Worked))
+	for _, stage := range sortedStages(l.Seconds) {
+		part := fmt.Sprintf("%s %s", stage, seconds(l.Seconds[stage]))
+		if share, known := l.Shares[stage]; known {
+			part += fmt.Sprintf(" (%.0f %%)", 100*share)
+		}
+		parts = append(parts, part)
 	}
-	row("time", "%s", strings.Join(parts, ", "))
-	if s.Loop.Measured > 0 {
-		row("", "%.1f %% of a cycle is neither playing, training nor matching", 100*s.Loop.Overhead)
+	if len(parts) > 0 {
+		lines = append(lines, strings.Join(parts, ", "))
 	}
+	if l.Measured > 0 {
+		lines = append(lines, fmt.Sprintf("%.1f %% of a cycle is neither playing, training nor matching", 100*l.Overhead))
+	}
+	return lines
 }
 
 // size writes bytes in binary units.

@@ -1,16 +1,44 @@
 package play
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/record"
+	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/selfplay"
 )
+
+// OnDisk returns how many games of a process are on disk, without branches, and when its
+// newest file was written.
+func OnDisk(ctx context.Context, dir run.Dir, process string) (games int64, last time.Time, err error) {
+	nets, err := fsx.Dirs(fsx.OS, dir.Selfplay())
+	for _, net := range nets {
+		scan, err := replay.WalkGames(ctx, fsx.OS, dir.GamesOf(net, process), func(_ string, g *record.Game) error {
+			if _, _, _, branch := selfplay.BranchOrdinal(g.Ordinal); !branch {
+				games++
+			}
+			return nil
+		})
+		if err != nil {
+			return games, last, err
+		}
+		for _, chunk := range scan.Chunks {
+			if info, err := os.Stat(chunk.Path); err == nil && info.ModTime().After(last) {
+				last = info.ModTime()
+			}
+		}
+	}
+	return games, last, err
+}
 
 // maxUnfinished bounds the length of one game in the file: what a torn or
 // foreign file says is not believed.
