@@ -302,10 +302,11 @@ func (s *Status) readRows(dir run.Dir, state *State) error {
 	return err
 }
 
-// readDisk adds up the sizes of the run's files. Files that go away meanwhile do
-// not count.
+// readDisk adds up the sizes of the run's files. A file with several names counts under
+// the first, one that goes away meanwhile not at all.
 func readDisk(root string) (DiskStatus, error) {
 	d := DiskStatus{Parts: map[string]int64{}}
+	seen := map[[2]int64][]fs.FileInfo{} // by size and time, which all names of a file share
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return gone(err)
@@ -314,6 +315,11 @@ func readDisk(root string) (DiskStatus, error) {
 		if err != nil {
 			return gone(err)
 		}
+		look := [2]int64{info.Size(), info.ModTime().UnixNano()}
+		if slices.ContainsFunc(seen[look], func(other fs.FileInfo) bool { return os.SameFile(info, other) }) {
+			return nil
+		}
+		seen[look] = append(seen[look], info)
 		part, _, below := strings.Cut(run.Dir{Root: root}.Shorten(path), "/")
 		if !below {
 			part = "files"

@@ -44,6 +44,11 @@ func TestStatusOfRun(t *testing.T) {
 	if sum != status.Disk.Used || status.Disk.Parts["selfplay"] == 0 || status.Disk.Free == 0 {
 		t.Errorf("disk %+v", status.Disk)
 	}
+	if err := os.Link(filepath.Join(root, run.CyclesName), filepath.Join(root, "models", "second name")); err != nil {
+		t.Log("no hard links here: ", err)
+	} else if again, err := readDisk(root); err != nil || again.Used != status.Disk.Used {
+		t.Errorf("%v, with a second name of a file %d bytes, before %d", err, again.Used, status.Disk.Used)
+	}
 	if !slices.ContainsFunc(status.Ratings, func(r RatingStatus) bool { return r.Name == s.Net && r.Games > 0 }) {
 		t.Errorf("ratings %+v", status.Ratings)
 	}
