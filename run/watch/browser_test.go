@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chessbrain/chessbrain/run/cycle"
 )
 
 // browser is a headless Chromium behind the pipe of its DevTools protocol.
@@ -198,9 +200,17 @@ func TestBrowser(t *testing.T) {
 	}
 	s.playing.value = append(s.playing.value, games[0].View, games[1].View) // as if they were under way
 	s.playing.at = time.Now().AddDate(1000, 0, 0)
+	status, err := s.Status()
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := *status // as that of a loop that has ended
+	done.Loop = &cycle.LoopStatus{Cycle: 6, Cycles: 5, Next: cycle.SelfPlay, Stopped: "5 cycles done (--cycles 5)"}
+	s.status.value, s.status.at = &done, time.Now().AddDate(1000, 0, 0)
 	b := openBrowser(t, address)
 	painted := map[string]string{
-		"overview":  "document.querySelectorAll('.tile').length > 2",
+		"overview": `document.querySelectorAll('.tile').length > 2 && document.querySelector('.tile').innerText.startsWith('done') &&
+			document.body.innerText.includes('done: 5 cycles done (--cycles 5)') && !document.body.innerText.includes('nobody works on it')`,
 		"games":     "document.querySelectorAll('.mini svg.board use').length > 8 && document.querySelectorAll('tbody tr').length == 8",
 		"search":    "document.querySelectorAll('tbody tr').length == 22 && document.querySelectorAll('.arrow').length > 0",
 		"learning":  "document.querySelectorAll('.chart path.curve').length > 6",

@@ -20,10 +20,10 @@ function tilesOf(s) {
   const eta = (s.progress ?? []).find((p) => p.eta);
   const gate = s.nets.gate;
   return [
-    tile((s.processes ?? []).length ? "at work" : "stopped", s.created ? `begun ${ago(s.created, Date.parse(s.now))}` : ""),
+    tile((s.processes ?? []).length ? "at work" : s.loop?.stopped ? "done" : "stopped", s.created ? `begun ${ago(s.created, Date.parse(s.now))}` : ""),
     eta && tile(duration(eta.eta), `left of ${eta.what}`),
     s.loop && tile(String(s.loop.cycles_done), "cycles done"),
-    tile(number(s.rows.samples), `rows trained on, ${number(s.rows.steps)} steps`),
+    tile(number(s.rows.samples), `rows trained on, ${number(s.rows.steps)} steps${s.trainings?.[0]?.at_work ? ", in checkpoints" : ""}`),
     s.rows.rows ? tile(number(s.rows.rows), s.rows.samples_per_row ? `positions, each trained on ${number(s.rows.samples_per_row)} times` : "positions") : null,
     tile(String(s.nets.accepted), s.nets.rejected ? `nets accepted, ${s.nets.rejected} rejected` : "nets"),
     gate && tile(gate.accepted ? "accepted" : "rejected", `newest decision: ${gate.candidate}`),
@@ -36,9 +36,9 @@ function now(s) {
       p.rate ? `, ${number(p.rate * 3600)} an hour` : "", p.eta ? `, ${duration(p.eta)} left` : ""),
     el("div", { class: p.need ? "bar" : "bar moving" }, el("i", { "width%": p.need ? (100 * p.have) / p.need : 100 })),
     p.details ? el("p", { class: "note" }, p.details) : null));
-  const stage = s.loop?.stage ?? s.loop?.next;
+  const done = s.loop?.stopped, stage = s.loop?.stage ?? s.loop?.next;
   return card("Now",
-    stage ? el("p", null, `cycle ${s.loop.cycle}: `, el("b", null, stage), s.loop.running ? "" : " (nobody works on it)") : null,
+    done ? el("p", null, "done: ", el("b", null, done)) : stage ? el("p", null, `cycle ${s.loop.cycle}: `, el("b", null, stage), s.loop.running ? "" : " (nobody works on it)") : null,
     work.length ? work : el("p", { class: "note" }, "No process works on this run. What follows is what it left."),
     el("p", { class: "note" }, `newest net: ${s.nets.newest}${s.nets.since ? `, ${ago(s.nets.since, Date.parse(s.now))}` : ""}`));
 }
