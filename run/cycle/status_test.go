@@ -56,7 +56,7 @@ func TestStatusOfRun(t *testing.T) {
 	if err := status.Write(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"done: 2 cycles done (--cycles 2)", s.Net + " plays; 2 accepted, 0 rejected", "last gate", "samples for each row of self-play",
+	for _, want := range []string{"done: 2 cycles done (--cycles 2)", " of work\n", s.Net + " plays; 2 accepted, 0 rejected", "last gate", "samples for each row of self-play",
 		"of a cycle is neither playing, training nor matching", "processes  none", "raise the limit to go on: --cycles"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the page lacks %q:\n%s", want, text.String())
@@ -165,6 +165,14 @@ func TestTrainingsBesideLoop(t *testing.T) {
 	status.Progress, status.Trainings = nil, nil
 	if err := status.readTrainings(); err != nil || !status.Trainings[2].AtWork || status.Trainings[2].Steps != 24 || status.Trainings[2].Losses["policy_loss"] != 1.5 || status.Trainings[2].Rate != 99 || status.Trainings[1].AtWork {
 		t.Errorf("%v, trainings %+v", err, status.Trainings)
+	}
+	text.Reset()
+	if err := status.Write(&text); err != nil || strings.Count(text.String(), "in checkpoints") != 2 || !strings.Contains(text.String(), "for each row) in checkpoints, policy loss 1.5") {
+		t.Errorf("%v: steps of the trainings at work are not told to be those of its checkpoints:\n%s", err, text.String())
+	}
+	alone := Status{Trainings: []TrainingStatus{{Name: "main", AtWork: true}}}
+	if err := alone.Write(&text); err != nil || !strings.Contains(text.String(), "0 steps, 0 samples (in checkpoints)") {
+		t.Errorf("%v, one training:\n%s", err, text.String())
 	}
 	if status.addProgress(nil); len(status.Progress) != 2 || status.Progress[0].What != "training main" || status.Progress[1].What != "training wide" {
 		t.Errorf("progress %+v", status.Progress)

@@ -121,8 +121,8 @@ func (s *Status) writeLoop(row func(name, format string, args ...any)) {
 	if l.MoreGames > 0 {
 		more = monitor.Count(l.MoreGames, "game") + ", "
 	}
-	if more += seconds(l.MoreWorked); l.MoreGames > 0 || l.MoreWorked > 0 {
-		more = "; and " + more + " in the stage under way"
+	if l.MoreGames > 0 || l.MoreWorked > 0 {
+		more = "; and " + more + seconds(l.MoreWorked) + " in the stage under way"
 	}
 	row("done", "%s, %s, %s of work%s", monitor.Count(l.Cycles, "cycle"), monitor.Count(l.Games, "game"), seconds(l.Worked), more)
 }
@@ -163,6 +163,9 @@ func (s *Status) writeRows(row func(name, format string, args ...any)) {
 	text := fmt.Sprintf("%s, %s", monitor.Count(r.Steps, "step"), monitor.Count(r.Samples, "sample"))
 	if r.Ratio > 0 {
 		text += fmt.Sprintf(": %.2f samples for each row of self-play", r.Ratio)
+	}
+	if len(s.Trainings) > 0 && s.Trainings[0].AtWork {
+		text += " (in checkpoints)"
 	}
 	if len(s.Trainings) > 1 {
 		for i, t := range s.Trainings {

@@ -101,6 +101,9 @@ func (t TrainingStatus) String(rows int64) string {
 	if rows > 0 {
 		text += fmt.Sprintf(" (%.2f for each row)", float64(t.Samples)/float64(rows))
 	}
+	if t.AtWork {
+		text += " in checkpoints"
+	}
 	losses, where := t.HeldOut, "held-out "
 	if len(losses) == 0 {
 		losses, where = t.Losses, ""
