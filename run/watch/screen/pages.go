@@ -56,19 +56,28 @@ func (s *Screen) Draw(columns, lines int) []string {
 	case processes:
 		keys = s.drawProcesses(body)
 	}
-	last := lines - 1
 	switch {
+	case s.oneKey && s.prompt != "":
+		c.foot(bold, s.prompt)
 	case s.prompt != "":
-		text := []rune(s.prompt + string(s.typed) + "_")
-		c.text(0, last, bold, "%s", string(text[max(len(text)-columns, 0):]))
+		c.foot(bold, s.prompt+string(s.typed)+"_ (enter: take it, esc: leave it)")
 	case s.said != "":
-		c.part(0, last, columns, warn, s.said)
+		c.foot(warn, s.said)
 	case s.seen.err != nil:
-		c.part(0, last, columns, bad, s.seen.err.Error())
+		c.foot(bad, s.seen.err.Error())
 	default:
-		c.part(0, last, columns, dim, "q quit  "+keys)
+		c.part(0, lines-1, columns, dim, "q quit  "+keys)
 	}
 	return c.lines(s.colored)
+}
+
+// foot writes text over the last lines, as many as it needs.
+func (c *canvas) foot(st style, text string) {
+	rows := wrapped([]string{text}, c.width)
+	rows = rows[:min(len(rows), c.height)]
+	for i, row := range rows {
+		c.part(0, c.height-len(rows)+i, c.width, st, fmt.Sprintf("%-*s", c.width, row))
+	}
 }
 
 // Text is the first page without what moves through the others, for an output that is no
@@ -79,7 +88,7 @@ func Text(r Run, columns, lines int) string {
 	c := newCanvas(columns, lines)
 	s.drawOverview(c)
 	if err := s.seen.err; err != nil {
-		c.part(0, lines-1, columns, bad, err.Error())
+		c.foot(bad, err.Error())
 	}
 	return strings.TrimRight(strings.Join(c.lines(false), "\n"), "\n")
 }

@@ -72,6 +72,7 @@ type Screen struct {
 	prompt string // what is asked for; "" = nothing
 	typed  []rune
 	accept func(string) Work // takes what was typed
+	oneKey bool              // y accepts, any other key leaves it
 }
 
 // seen is what was last read of the run.
@@ -244,15 +245,15 @@ func moved(k Key, i, n int) int {
 
 // ask lets the reader type, and gives what was typed to accept.
 func (s *Screen) ask(prompt string, accept func(string) Work) {
-	s.prompt, s.typed, s.accept = prompt, nil, accept
+	s.prompt, s.typed, s.accept, s.oneKey = prompt, nil, accept, false
 }
 
 // typing takes a key while something is typed.
 func (s *Screen) typing(k Key) Work {
 	switch char := []rune(k); {
-	case k == Escape:
+	case k == Escape, s.oneKey && k != "y":
 		s.prompt = ""
-	case k == Enter:
+	case k == Enter, s.oneKey:
 		s.prompt = ""
 		return s.accept(strings.TrimSpace(string(s.typed)))
 	case k == Backspace:
@@ -415,12 +416,10 @@ func (s *Screen) processesKey(k Key) Work {
 	}
 	role := all[s.chosen].Role
 	if o, ok := orders[k]; ok {
-		s.ask(fmt.Sprintf("%s: %s? y: ", role, o.sure), func(text string) Work {
-			if text != "y" {
-				return nil
-			}
+		s.ask(fmt.Sprintf("%s: %s? (y: yes, any other key: no)", role, o.sure), func(string) Work {
 			return s.give(watch.Order{Role: role, Command: o.command})
 		})
+		s.oneKey = true
 	}
 	if k == "w" || k == "d" {
 		what := map[Key]string{"w": "swap", "d": "try"}[k]

@@ -218,6 +218,9 @@ func TestSearch(t *testing.T) {
 	first := "fen " + game.Start + " moves " + game.Moves[0] + " " + game.Moves[1]
 	press(t, s, "down enter backspace backspace backspace + n")
 	press(t, s, "fstartpos")
+	if last := s.Draw(80, 24)[23]; last != "FEN, or startpos: startpos_ (enter: take it, esc: leave it)" {
+		t.Error(last)
+	}
 	press(t, s, "enter fnonsense enter")
 	second := r.Thought.Moves[1].Move
 	want := []watch.Question{
@@ -237,6 +240,10 @@ func TestSearch(t *testing.T) {
 	if text := strings.Join(s.Draw(80, 24), "\n"); !strings.Contains(text, "nonsense is no position") {
 		t.Error(text)
 	}
+	s.said = "Search without a net: " + strings.Repeat("many words, ", 5) + "at the end."
+	if lines := s.Draw(80, 24); !strings.HasPrefix(lines[22], "Search without a net: ") || !strings.HasSuffix(lines[23], "at the end.") {
+		t.Errorf("the end is cut: %q", lines[22:])
+	}
 }
 
 // TestOrders gives orders: only after a y, and with what is wrong said.
@@ -253,13 +260,18 @@ func TestOrders(t *testing.T) {
 	}
 	press(t, s, "5 x")
 	said("finish the current step")
-	press(t, s, "n enter x escape")
-	if len(r.given) != 0 {
-		t.Errorf("given %v", r.given)
+	if text := strings.Join(s.Draw(40, 24), " "); !strings.Contains(text, "trainer-main: finish the current step,") || !strings.Contains(text, "any other key:") {
+		t.Errorf("the question is cut: %s", text)
 	}
-	press(t, s, "cy enter")
+	for _, no := range []string{"n", "q", "enter", "escape", "5", "x"} {
+		if press(t, s, no+" x"); len(r.given) != 0 || s.page != processes {
+			t.Errorf("%q: given %v", no, r.given)
+		}
+		said("any other key: no")
+	}
+	press(t, s, "n cy")
 	said("done: checkpoint-now")
-	press(t, s, "ty enter")
+	press(t, s, "ty")
 	said("only a trainer")
 	for text, want := range map[string]string{"sampler": "the name of a stage", "door open": "want rescorer", "sampler x y": "want STAGE.SETTING=VALUE", "sampler x,y": "want one name"} {
 		s.Key("w")
