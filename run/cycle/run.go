@@ -216,7 +216,7 @@ type Page struct {
 	Cycle int64     `json:"cycle"`
 	Stage Stage     `json:"stage"`
 	Since time.Time `json:"since"`
-	Games int64     `json:"games,omitempty"` // self-play: that its process is to have
+	Games int64     `json:"games_goal,omitempty"` // self-play: that its process is to have
 }
 
 // Summary is what a closed loop says at its end.

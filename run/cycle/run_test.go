@@ -191,6 +191,13 @@ func TestRunStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	a := &acted{t: t, root: root, fail: func(Stage) bool { return false }, games: map[uint64]int64{}}
 	works := a.works()
+	works[SelfPlay] = func(context.Context, Todo) (string, error) {
+		s, err := ReadStatus(t.Context(), root)
+		if err != nil || !slices.ContainsFunc(s.Processes, func(p Process) bool { return strings.Contains(string(p.Page), `"games_goal":12`) }) {
+			t.Errorf("%v, the loop does not name the games that are to be played: %+v", err, s)
+		}
+		return "", nil
+	}
 	works[Train] = func(ctx context.Context, _ Todo) (string, error) {
 		_, err := a.run("")
 		if locked, ok := errors.AsType[*fsx.LockedError](err); !ok || locked.Owner.PID != os.Getpid() {
