@@ -30,7 +30,7 @@ func writeRun(t *testing.T, episodes int64) string {
 		Kernels: "avx2", Precision: "bf16", ProducerPrecision: "fp32"})
 	step := int64(0)
 	validate := func() {
-		bus.Publish(&monitor.Validation{Step: step, Weights: "raw", Losses: monitor.Numbers{"policy_loss": monitor.Number(3 / (1 + float64(step)/100))},
+		bus.Publish(&monitor.Validation{Step: step, Weights: "raw", Losses: monitor.Numbers{"policy_loss": monitor.Number(3 / (1 + float64(step)/100)), "l2_loss": 500},
 			StdErrs: monitor.Numbers{"policy_loss": 0.03}, LegalEntropy: 3.1})
 	}
 	validate()
@@ -83,6 +83,9 @@ func TestReport(t *testing.T) {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
+	}
+	if strings.Contains(string(text), "l2_loss") {
+		t.Errorf("a loss of the weights is among those of held-out games:\n%s", text)
 	}
 }
 

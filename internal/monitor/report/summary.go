@@ -75,8 +75,8 @@ func (d *Data) losses(say func(string, ...any)) {
 		say("\n| on held-out games | %s | step %d (%d positions) | change | in standard errors |\n|---|---|---|---|---|", head, d.LastVal.Step, d.LastVal.Rows)
 		for _, name := range d.LastVal.Losses.Names() {
 			from, to := float64(first.Losses[name]), float64(d.LastVal.Losses[name])
-			if math.IsNaN(from) && math.IsNaN(to) {
-				continue // no row had a target
+			if math.IsNaN(from) && math.IsNaN(to) || name == "l2_loss" {
+				continue // no row had a target, or it is of the weights
 			}
 			say("| %s | %.4f | %.4f | %+.4f | %s |", name, from, to, to-from, sigmas(first, d.LastVal, name))
 		}
