@@ -156,7 +156,7 @@ func (s *progressState) parts() (parts []string) {
 			continue
 		}
 		text := fmt.Sprintf("%s %.3f", short, loss)
-		if v, ok := s.val[name]; ok {
+		if v, ok := s.val[name]; ok && v == v {
 			text += fmt.Sprintf(" (val %.3f)", float64(v))
 		}
 		if short == "policy" || short == "value" {

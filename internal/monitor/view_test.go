@@ -168,7 +168,7 @@ func play(t *testing.T, sink Sink) {
 		send(&Step{Step: int64(10 * i), Episode: int64(i), Losses: Numbers{"policy_loss": 3.25, "value_loss": Number(math.NaN()), "moves_left_loss": .1, "l2_loss": 5},
 			Rates: Rates{PositionsPerSecond: 121, EvaluationsPerSecond: 3001, MeanBatch: 3.5, CacheHitShare: .25}}, 15*i+1)
 	}
-	send(&Validation{Step: 40, Weights: "raw", Losses: Numbers{"policy_loss": 3.5}}, 62)
+	send(&Validation{Step: 40, Weights: "raw", Losses: Numbers{"policy_loss": 3.5, "moves_left_loss": Number(math.NaN())}}, 62)
 	send(&Run{Phase: RunDone, Episode: 4, Step: 40, Episodes: 4}, 63)
 }
 
