@@ -48,24 +48,20 @@ type Status struct {
 
 // LoopStatus is where the cycles are.
 type LoopStatus struct {
-	Cycle   int64     `json:"cycle"` // under way, or the next
-	Cycles  int64     `json:"cycles_done"`
-	Stage   Stage     `json:"stage,omitempty"` // begun and not ended
-	Since   time.Time `json:"since,omitzero"`
-	Next    Stage     `json:"next,omitempty"` // to be done, where none is begun
-	Running bool      `json:"running"`        // a process works on the stage, or on the journal
-	Stopped string    `json:"stopped,omitempty"`
-	Games   int64     `json:"games"`  // of self-play, in finished stages
-	Worked  float64   `json:"worked"` // in stages that ended
-	// What is not in Games and Worked yet: the games of self-play that has not ended, and the
-	// seconds since the newest begin of the stage. Where nobody works on it, those of
-	// self-play up to its last game.
-	MoreGames  int64             `json:"more_games,omitempty"`
-	MoreWorked float64           `json:"more_worked,omitempty"`
-	Broken     int64             `json:"killed"`  // stages that were begun and did not end
-	Seconds    map[Stage]float64 `json:"seconds"` // of all stages that ended
-	// Shares of Worked; none before the first cycle is done, whose first stages are not typical.
-	Shares map[Stage]float64 `json:"shares,omitempty"`
+	Cycle      int64             `json:"cycle"` // under way, or the next
+	Cycles     int64             `json:"cycles_done"`
+	Stage      Stage             `json:"stage,omitempty"` // begun and not ended
+	Since      time.Time         `json:"since,omitzero"`
+	Next       Stage             `json:"next,omitempty"` // to be done, where none is begun
+	Running    bool              `json:"running"`        // a process works on the stage, or on the journal
+	Stopped    string            `json:"stopped,omitempty"`
+	Games      int64             `json:"games"`                 // of self-play, in finished stages
+	Worked     float64           `json:"worked"`                // in stages that ended
+	MoreGames  int64             `json:"more_games,omitempty"`  // of self-play that has not ended
+	MoreWorked float64           `json:"more_worked,omitempty"` // since the stage's newest begin; of interrupted self-play up to its last game
+	Broken     int64             `json:"killed"`                // stages that were begun and did not end
+	Seconds    map[Stage]float64 `json:"seconds"`               // of all stages that ended
+	Shares     map[Stage]float64 `json:"shares,omitempty"`      // of Worked; none before a cycle is done: the first stages are not typical
 	// Of the cycles that were not interrupted: seconds from their first line to their
 	// last, and the share that is not playing, training or matching.
 	Measured float64 `json:"measured,omitempty"`

@@ -33,7 +33,11 @@ func (s *Status) Write(out io.Writer) error {
 	s.writeNets(row)
 	s.writeLadder(row)
 	s.writeRows(row)
-	s.writeTime(row)
+	if s.Loop != nil {
+		for i, text := range s.Loop.times() {
+			row(first(i, "time"), "%s", text)
+		}
+	}
 	s.writeDisk(row)
 	for i, p := range s.Processes {
 		text := fmt.Sprintf("%s: process %d on %s since %s (%s)", p.Role, p.PID, p.Host, clock(p.Started), p.Command)
@@ -174,15 +178,6 @@ func (s *Status) writeRows(row func(name, format string, args ...any)) {
 		return
 	}
 	row("trained", "%s", text)
-}
-
-func (s *Status) writeTime(row func(name, format string, args ...any)) {
-	if s.Loop == nil {
-		return
-	}
-	for i, text := range s.Loop.times() {
-		row(first(i, "time"), "%s", text)
-	}
 }
 
 // times says in two lines where the time went; what is not known is left out.

@@ -22,20 +22,16 @@ import (
 func OnDisk(ctx context.Context, dir run.Dir, process string) (games int64, last time.Time, err error) {
 	nets, err := fsx.Dirs(fsx.OS, dir.Selfplay())
 	for _, net := range nets {
-		scan, err := replay.WalkGames(ctx, fsx.OS, dir.GamesOf(net, process), func(_ string, g *record.Game) error {
+		_, broken := replay.WalkGames(ctx, fsx.OS, dir.GamesOf(net, process), func(path string, g *record.Game) error {
 			if _, _, _, branch := selfplay.BranchOrdinal(g.Ordinal); !branch {
 				games++
 			}
-			return nil
-		})
-		if err != nil {
-			return games, last, err
-		}
-		for _, chunk := range scan.Chunks {
-			if info, err := os.Stat(chunk.Path); err == nil && info.ModTime().After(last) {
+			if info, err := os.Stat(path); err == nil && info.ModTime().After(last) {
 				last = info.ModTime()
 			}
-		}
+			return nil
+		})
+		err = errors.Join(err, broken)
 	}
 	return games, last, err
 }
