@@ -67,12 +67,25 @@ func corruptf(format string, args ...any) error {
 // corrupt makes one of err.
 func corrupt(err error) error { return codedError{err, exitCorrupt} }
 
-// noArgs refuses arguments as a usage error.
+// noArgs refuses arguments as a usage error: a sub-command may have been meant.
 func noArgs(c *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("%s takes no argument, got %q", c.CommandPath(), args[0])
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	var names []string
+	for _, below := range c.Commands() {
+		names = append(names, below.Name())
+	}
+	if len(names) > 0 {
+		return usagef("unknown command %q for %q%s", args[0], c.CommandPath(), meant(args[0], names...))
+	}
+	var near []string
+	for _, name := range []string{"net", "run-dir"} {
+		if c.Flags().Lookup(name) != nil {
+			near = append(near, "--"+name+" "+args[0])
+		}
+	}
+	return usagef("%s takes no argument, got %q%s", c.CommandPath(), args[0], didYouMean(near))
 }
 
 // exactArgs wants so many arguments: what says which, with %d for how many there are.

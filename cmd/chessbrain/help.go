@@ -15,8 +15,9 @@ import (
 
 const (
 	allFlag   = "all"
-	helpLines = 30 // of a page without --all
+	helpLines = 25 // of a page without --all
 	helpFlags = 12 // that such a page shows at most
+	fewFlags  = 7  // of them that are shown rather than a longer text
 	ownFlags  = 2  // of them that are the command's own, where the schema has many
 )
 
@@ -35,7 +36,10 @@ func bindHelp(root *cobra.Command) {
 		Use:   "help [COMMAND]",
 		Short: "Help for a command",
 		RunE: func(_ *cobra.Command, args []string) error {
-			c, _, err := root.Find(args)
+			c, rest, err := root.Find(args)
+			if err == nil && c.HasSubCommands() {
+				err = noArgs(c, rest)
+			}
 			if err != nil {
 				return usageError{err}
 			}
@@ -74,15 +78,22 @@ func shortPage(c *cobra.Command) (lines []string) {
 	paragraph, _, _ := strings.Cut(longText(c), "\n\n")
 	short, long := section{"", prose(c.Short + ".")}, section{"", prose(paragraph)}
 	use, example := usage(c), section{"Example", shell(first)}
-	for most := helpFlags; most > 0; most-- {
-		flags, left := shortFlags(c, most)
-		more := "the whole text"
-		if left > 0 {
-			more = fmt.Sprintf("%d more flags and the whole text", left)
+	forms := [][]section{{long, use, example}, {short, use, example}, {long, use}, {short, use}}
+	for i, begin := range forms {
+		least := fewFlags
+		if i == len(forms)-1 {
+			least = 1
 		}
-		closing := wrap(c.CommandPath()+" --help --all shows "+more+".", "", "")
-		rest := append(commandSections(c), section{"Flags", columns(flagEntries(flags, false))}, section{"", closing})
-		for _, begin := range [][]section{{long, use, example}, {short, use, example}, {long, use}, {short, use}} {
+		for most := helpFlags; most >= least; most-- {
+			flags, left := shortFlags(c, most)
+			more := "the whole text"
+			if left == 1 {
+				more = "one more flag and the whole text"
+			} else if left > 1 {
+				more = fmt.Sprintf("%d more flags and the whole text", left)
+			}
+			closing := wrap(c.CommandPath()+" --help --all shows "+more+".", "", "")
+			rest := append(commandSections(c), section{"Flags", columns(flagEntries(flags, false))}, section{"", closing})
 			if lines = page(append(begin, rest...)...); len(lines) <= helpLines {
 				return lines
 			}
@@ -109,22 +120,22 @@ func rootPage(root *cobra.Command) []string {
 		}
 		all = append(all, wrap(strings.Join(names, " "), g.title+": ", "  ")...)
 	}
-	sections := []section{{"", prose(first)}, usage(root), {"Commands to begin with", columns(begin)}, {"", all}}
 	for _, g := range flagGroups(root) {
-		sections = append(sections, section{g.title, columns(flagEntries(g.members, false))})
+		var names []string
+		for _, f := range g.members {
+			names = append(names, "--"+f.Name)
+		}
+		all = append(all, wrap(strings.Join(names, " "), g.title+": ", "  ")...)
 	}
-	return page(sections...)
+	closing := wrap(root.Name()+" COMMAND --help describes a command, --help --all all of them.", "", "")
+	return page(section{"", prose(first)}, usage(root), section{"Commands to begin with", columns(begin)}, section{"", all}, section{"", closing})
 }
 
 func longText(c *cobra.Command) string { return cmp.Or(c.Long, c.Short+".") }
 
 // usage says how a command is called.
 func usage(c *cobra.Command) section {
-	use := c.UseLine()
-	if c.HasAvailableSubCommands() && !c.Runnable() {
-		use = c.CommandPath() + " COMMAND [flags]"
-	}
-	return section{"", wrap(use, "Usage: ", "    ")}
+	return section{"", wrap(c.UseLine(), "Usage: ", "    ")}
 }
 
 // group is a heading and the commands or flags below it.
@@ -217,7 +228,7 @@ func shortFlags(c *cobra.Command, most int) (flags []*pflag.Flag, left int) {
 			}
 		}
 	}
-	flags = append(matter[:min(len(matter), helpFlags-ownFlags)], own...)
+	flags = append(matter[:min(len(matter), max(0, most-ownFlags))], own...)
 	flags = flags[:min(len(flags), most)]
 	return flags, all - len(flags)
 }

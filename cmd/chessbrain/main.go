@@ -55,9 +55,6 @@ func execute() int {
 	}
 	err := root.ExecuteContext(context.Background())
 	if err != nil && !began {
-		if text, near, ok := strings.Cut(err.Error(), "\n\nDid you mean this?\n"); ok { // cobra's way to say it
-			err = errors.New(text + "; did you mean " + strings.Join(strings.Fields(near), " or ") + "?")
-		}
 		err = usageError{err}
 	}
 	if err != nil {
@@ -81,7 +78,7 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 		SilenceErrors: true,
 
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			if wantsAll(c) && c.Name() != "help" { // it would have no effect
+			if wantsAll(c) && c.Name() != "help" && !c.HasSubCommands() { // it would have no effect
 				return usagef("--%s goes with --help", allFlag)
 			}
 			return chooseTier(c)
@@ -98,6 +95,8 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 	addGroup(root, "Around the trainer",
 		newPlugins(), newEval(), newOverfit(), newTuneLR(), newTrainEpoch(), newMigrateCheckpoint(), newBackfillMetrics())
 	addGroup(root, "This machine", newBench(), newPerft(), newDoctor(), newMan(), newVersion())
+	root.InitDefaultCompletionCmd()
+	groupCommands(root)
 	completeArgs(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		text := err.Error()
@@ -105,26 +104,47 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 			text = strings.Replace(text, number.Error(), number.Err.Error(), 1) // without the name of Go's function
 		}
 		hint := ""
-		if name, unknown := strings.CutPrefix(text, "unknown flag: --"); unknown {
-			hint = meant(c, name)
+		if name, unknown := strings.CutPrefix(text, "unknown flag: "); unknown {
+			var names []string
+			c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+			hint = meant(name, names...)
 		}
 		return usagef("%s%s (see %s --help)", text, hint, c.CommandPath())
 	})
 	return root
 }
 
-// meant asks whether one of the command's flags was meant by a name that none has; it
-// has them compared as names of commands are.
-func meant(c *cobra.Command, name string) string {
-	names := &cobra.Command{SuggestionsMinimumDistance: 2}
-	c.Flags().VisitAll(func(f *pflag.Flag) {
-		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-	})
-	near := names.SuggestionsFor(name)
-	if len(near) == 0 || len(near) > 4 {
+// groupCommands has the commands that only group others show their help, and refuse words
+// that name none of these.
+func groupCommands(c *cobra.Command) {
+	if c.HasSubCommands() && !c.Runnable() {
+		c.Use += " COMMAND"
+		c.Args, c.RunE = noArgs, func(c *cobra.Command, _ []string) error { return c.Help() }
+	}
+	for _, below := range c.Commands() {
+		groupCommands(below)
+	}
+}
+
+// alsoCalled are words that users take for the names of flags.
+var alsoCalled = map[string][]string{"--position": {"--fen"}}
+
+// meant asks whether one of some names was meant by a word that is none; it has them
+// compared as names of commands are.
+func meant(word string, names ...string) string {
+	all := &cobra.Command{SuggestionsMinimumDistance: min(2, len(strings.TrimLeft(word, "-"))/2)}
+	for _, name := range names {
+		all.AddCommand(&cobra.Command{Use: name, SuggestFor: alsoCalled[name], Run: func(*cobra.Command, []string) {}})
+	}
+	return didYouMean(all.SuggestionsFor(word))
+}
+
+// didYouMean is the question for a few words, "" for none or many.
+func didYouMean(words []string) string {
+	if len(words) == 0 || len(words) > 4 {
 		return ""
 	}
-	return "; did you mean --" + strings.Join(near, " or --") + "?"
+	return "; did you mean " + strings.Join(words, " or ") + "?"
 }
 
 // addGroup adds commands under a heading of the help.

@@ -38,7 +38,7 @@ plane 109 are multiplied by 99: our nets see rule50/99. A file without batch nor
 becomes one whose batch norm changes nothing.`,
 		Example: `  chessbrain import-net 128x10.pb.gz --out 128x10.safetensors
   chessbrain probe --net 128x10.safetensors --position startpos`,
-		Args: oneNet,
+		Args: netAndOut,
 		RunE: func(c *cobra.Command, args []string) error {
 			return convertNet(c, args[0], out, &tools.NetWriter{Format: "safetensors"})
 		},
@@ -50,6 +50,15 @@ becomes one whose batch norm changes nothing.`,
 
 // oneNet wants one argument, a net.
 var oneNet = exactArgs(1, "name one net, got %d arguments; want "+tools.NetForms)
+
+// netAndOut wants oneNet and --out.
+func netAndOut(c *cobra.Command, args []string) error {
+	err := oneNet(c, args)
+	if c.Flags().Lookup("out").Value.String() == "" {
+		err = errors.Join(err, usagef("--out: name a file"))
+	}
+	return err
+}
 
 // openNet reads the net that a description means.
 func openNet(spec string) (*tools.Net, error) {
@@ -261,11 +270,8 @@ With --exporter the net goes through an exporter as in training, built in or a
 program of --plugin-dir (chessbrain plugins list).`,
 		Example: `  chessbrain export-net runs/chessbrain --out chessbrain.pb.gz
   chessbrain export-net runs/chessbrain --exporter npz --games runs/chessbrain/selfplay --out rows`,
-		Args: oneNet,
+		Args: netAndOut,
 		RunE: func(c *cobra.Command, args []string) error {
-			if out == "" {
-				return usagef("--out: name a file")
-			}
 			if with.exporter != "" {
 				if name := given(c, "format", "encoding", "fold"); name != "" {
 					return usagef("--%s has no meaning with --exporter; see chessbrain plugins describe %s, and --set", name, with.exporter)

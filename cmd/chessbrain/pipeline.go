@@ -144,7 +144,7 @@ func (o *pipelineFlags) lists(c *cobra.Command, args []string) error {
 		}
 		f := c.Flags().Lookup(flag)
 		if !f.Changed {
-			return usagef("%s takes no argument, got %q", c.CommandPath(), arg)
+			return noArgs(c, []string{arg})
 		}
 		if err := f.Value.(pflag.SliceValue).Append(arg); err != nil {
 			return usagef("--%s %s: %w", flag, arg, err)

@@ -30,7 +30,11 @@ type subjectFlags struct {
 // read the exit code is 3; the rest was used.
 func (f *subjectFlags) tool(validate func() error, work func(*cobra.Command, *tools.Subject, *tools.Rows) error) func(*cobra.Command, []string) error {
 	return stoppable(func(c *cobra.Command, _ []string) (err error) {
-		if err := validate(); err != nil {
+		var data error
+		if f.data == "" && !f.madeUp {
+			data = usagef("--data: name %s", dataHelp)
+		}
+		if err := errors.Join(f.named(c), data, validate()); err != nil {
 			return err
 		}
 		s, err := f.open(c)
@@ -61,9 +65,12 @@ func (f *subjectFlags) bind(c *cobra.Command) {
 	c.Flags().StringVar(&f.net, "net", "", tools.NetForms)
 }
 
-// open reads the net and the configuration.
-func (f *subjectFlags) open(c *cobra.Command) (*tools.Subject, error) {
-	path, named := cmp.Or(f.checkpoint, f.run), 0
+// named refuses flags that name no net, or more than one.
+func (f *subjectFlags) named(c *cobra.Command) error {
+	named, first := 0, "--checkpoint DIR"
+	if f.fresh {
+		first = "--config FILE"
+	}
 	for _, name := range []string{f.checkpoint, f.run, f.net} {
 		if name != "" {
 			named++
@@ -71,9 +78,17 @@ func (f *subjectFlags) open(c *cobra.Command) (*tools.Subject, error) {
 	}
 	switch {
 	case named > 1:
-		return nil, usagef("%s: more than one net is named; keep one flag", c.CommandPath())
+		return usagef("%s: more than one net is named; keep one flag", c.CommandPath())
 	case named == 0 && (!f.fresh || f.config == ""):
-		return nil, usagef("%s: no net is named; see %s --help", c.CommandPath(), c.CommandPath())
+		return usagef("%s: no net is named: want %s, --run-dir RUN or --net NET; see %s --help", c.CommandPath(), first, c.CommandPath())
+	}
+	return nil
+}
+
+// open reads the net and the configuration.
+func (f *subjectFlags) open(c *cobra.Command) (*tools.Subject, error) {
+	path := cmp.Or(f.checkpoint, f.run)
+	switch {
 	case f.weights != "" && f.weights != "raw" && f.weights != "swa":
 		return nil, usagef("--weights %q: want raw or swa", f.weights)
 	case f.weights == "swa" && path == "":
