@@ -127,7 +127,8 @@ protocol and more (docs/LOOP.md). Stdout holds messages only; stderr has log lin
 
 When stdin closes, or at the first Ctrl-C or SIGTERM, a training under way finishes its step, saves, and the exit
 code is 5. With --config FILE it trains at once. Flags win over the files, as with chessbrain train.`,
-		Example: `  echo '{"type":"start_training","payload":{"config_filepath":"configs/rl.textproto"}}' > commands
+		Example: `  echo '{"type":"start_training","payload":{"config_filepath":"rl.textproto"}}' \
+      > commands
   tail -f commands | chessbrain daemon`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -53,10 +53,14 @@ func prose(text string) (lines []string) {
 }
 
 // cutLines cuts a line between words, puts the mark at each cut and the indent
-// before each rest. The words themselves and what is between them stay.
+// before each rest. The words themselves and what is between them stay. With a mark, what
+// stands in quotes is a word.
 func cutLines(line, indent, mark string) (lines []string) {
 	for len(line) > helpWidth {
 		cut := strings.LastIndexByte(line[:helpWidth+1-len(mark)], ' ')
+		for mark != "" && cut >= 0 && (strings.Count(line[:cut], "'")%2 > 0 || strings.Count(line[:cut], `"`)%2 > 0) {
+			cut = strings.LastIndexByte(line[:cut], ' ')
+		}
 		if cut < 0 || strings.TrimSpace(line[:cut]) == "" {
 			break // a single word
 		}

@@ -26,12 +26,13 @@ func newMatch() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "match [PLAYER1 PLAYER2]",
 		Short: "Play a match between nets, UCI engines, and random or greedy players",
-		Long: `Plays games in pairs: each opening twice, with the colours exchanged. Prints the
-result of player 1, the Elo difference with its 95 % interval, computed from the
-pairs, and the likelihood that player 1 is the stronger (LOS). With --sprt the
-match ends when the pairs decide between two hypotheses on that difference.
+		Long: `Plays games in pairs: each opening twice, with the colours exchanged. A player is
+` + match.PlayerForms + `.
 
-A player is ` + match.PlayerForms + `.
+Prints the result of player 1, the Elo difference with its 95 % interval, computed
+from the pairs, and the likelihood that player 1 is the stronger (LOS). With --sprt
+the match ends when the pairs decide between two hypotheses on that difference.
+
 Greedy mates in one if it can, else plays for the largest material gain within two
 plies (its move, then the best capture of the opponent; 1 3 3 5 9), else randomly.
 
@@ -49,6 +50,7 @@ Ctrl-C ends the match: the games that are finished are counted and written, and
 the exit code is 5. With --pgn or --log each finished game is on disk at once, and
 the same command goes on after a stop or a kill; more --games make a match longer.`,
 		Example: `  chessbrain match runs/a runs/a@1000 --visits 100 --pgn a.pgn
+
   chessbrain match --player1 a.safetensors --player2 a.safetensors --visits 16 --player1.gumbel --games 400
   chessbrain match builtin greedy --games 200
   chessbrain match --player1 runs/a --player2 uci:stockfish --player2.nodes 1000 --player2.option "Skill Level=0"
@@ -80,19 +82,21 @@ the same command goes on after a stop or a kill; more --games make a match longe
 // bind registers the flags.
 func (o *matchOptions) bind(c *cobra.Command) {
 	f := c.Flags()
+	f.IntVar(&o.Games, "games", 200, "games, an even number")
+	f.StringVar(&o.PGN, "pgn", "", "write all games to this file")
+	f.StringVar(&o.Openings.File, "openings", "", "openings: a .pgn file, or a list of FENs or EPDs, one a line (default: the start position)")
+	f.StringVar(&o.Rules.SPRT, "sprt", "", "ELO0,ELO1[,ALPHA,BETA]: end the match when this test decides (default alpha and beta 0.05)")
+	f.IntVar(&o.Workers, "workers", runtime.GOMAXPROCS(0), "threads that play")
+	o.Flags = match.NewFlags(bindTo(f))
 	f.StringVar(&o.Specs[0], "player1", "", "player 1")
 	f.StringVar(&o.Specs[1], "player2", "", "player 2")
-	f.IntVar(&o.Games, "games", 200, "games, an even number")
-	f.StringVar(&o.Openings.File, "openings", "", "openings: a .pgn file, or a list of FENs or EPDs, one a line (default: the start position)")
 	f.StringVar(&o.Openings.Order, "openings-order", match.Sequential, "of the openings in the file: sequential or shuffled")
 	f.IntVar(&o.Openings.BookPlies, "book-plies", 0, "plies of each PGN game that are played; 0 = all")
 	f.IntVar(&o.Openings.Plies, "opening-plies", 8, "random plies that each opening is varied by, in balance and without a mate in one (default with --openings: 0)")
 	f.Uint64Var(&o.Seed, "seed", 1, "of openings and players; the same seed gives the same games")
-	f.IntVar(&o.Workers, "workers", runtime.GOMAXPROCS(0), "threads that play")
 	f.IntVar(&o.Parallel, "parallel", 0, "games under way in each worker; 0 = its share, at most 128")
 	f.IntVar(&o.Concurrency, "concurrency", 0, "games under way at once in all; 0 = as --workers and --parallel say")
 	f.IntVar(&o.MaxPlies, "max-plies", 450, "plies, the opening's included, after which a game is a draw")
-	f.StringVar(&o.PGN, "pgn", "", "write all games to this file")
 	f.StringVar(&o.Log, "log", "", "keep each finished game in this file, to go on from (default beside --pgn as long as the match lasts; none = no log)")
 	f.DurationVar(&o.Margin, "margin", arena.DefaultMargin, "what a move may take beyond its time")
 	bindJSON(c, "print one JSON object")
@@ -104,8 +108,6 @@ func (o *matchOptions) bind(c *cobra.Command) {
 	f.IntVar(&a.DrawScore, "draw-score", 10, "centipawns")
 	f.IntVar(&a.DrawFromMove, "draw-from", 40, "move of the game from which --draw-moves counts")
 	f.StringVar(&o.Rules.Tables, "syzygy-path", "", "directories of Syzygy tables, separated as in PATH: they end the games that they know")
-	f.StringVar(&o.Rules.SPRT, "sprt", "", "ELO0,ELO1[,ALPHA,BETA]: end the match when this test decides (default alpha and beta 0.05)")
-	o.Flags = match.NewFlags(bindTo(f))
 }
 
 // bindTo registers the flags that players have.
