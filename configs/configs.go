@@ -20,9 +20,9 @@ const suffix = ".textproto"
 
 // Recipe is one of the recipes.
 type Recipe struct {
-	Name  string
-	About string // the first sentence of its comment
-	Loop  bool   // for chessbrain run; else for chessbrain train
+	Name    string
+	About   string // the first sentence of its comment
+	Command string // of chessbrain: run or train
 }
 
 // Recipes returns them all by name.
@@ -37,7 +37,11 @@ func Recipes() (all []Recipe) {
 			continue
 		}
 		text, _ := Text(name)
-		all = append(all, Recipe{Name: name, About: about(text), Loop: strings.Contains(text, "\n#   chessbrain run ")})
+		r := Recipe{Name: name, About: about(text), Command: "train"}
+		if strings.Contains(text, "\n#   chessbrain run ") {
+			r.Command = "run"
+		}
+		all = append(all, r)
 	}
 	return all
 }

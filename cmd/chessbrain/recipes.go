@@ -51,11 +51,7 @@ with one; chessbrain recipes show NAME > my.textproto is the beginning of one's 
 func listRecipes(c *cobra.Command) error {
 	var entries []entry
 	for _, r := range configs.Recipes() {
-		command := "train"
-		if r.Loop {
-			command = "run"
-		}
-		entries = append(entries, entry{fmt.Sprintf("%-6s %s", command, r.Name), r.About})
+		entries = append(entries, entry{fmt.Sprintf("%-6s %s", r.Command, r.Name), r.About})
 	}
 	_, err := fmt.Fprintln(c.OutOrStdout(), "chessbrain COMMAND RUN --recipe NAME:\n\n"+strings.Join(columns(entries), "\n"))
 	return err
@@ -69,7 +65,7 @@ func recipeNames() (names []string) {
 }
 
 func unknownRecipe(name string) error {
-	return usagef("no recipe %q; there are: %s; chessbrain recipes says what each is for", name, strings.Join(recipeNames(), ", "))
+	return usagef("no recipe %q; there are: %s; chessbrain recipes says what each is for%s", name, strings.Join(recipeNames(), ", "), meant(name, recipeNames()...))
 }
 
 // recipe is a recipe as a configuration file.

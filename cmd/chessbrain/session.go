@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/chessbrain/chessbrain/configs"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
@@ -130,6 +131,15 @@ func (s *session) resolve(c *cobra.Command) error {
 		}
 		if in.File, err = recipe(s.recipe); err != nil {
 			return err
+		}
+		mine := "train"
+		if s.loop {
+			mine = "run"
+		}
+		for _, r := range configs.Recipes() {
+			if r.Name == s.recipe && r.Command != mine && s.trains() && !s.begins && given(c, "source") == "" {
+				return usagef("recipe %s is for chessbrain %s; chessbrain recipes says what each is for", r.Name, r.Command)
+			}
 		}
 	}
 	s.effective, err = config.Resolve(in)

@@ -76,7 +76,7 @@ func (p Device) orFP32(want device.Precision) device.Precision {
 
 // LacksPrecision returns a warning where a precision was asked for by one that works
 // here, and its device has none such, or where a GPU would have been taken and does
-// not answer, else "".
+// not answer, or is asked for to play and there is none, else "".
 func LacksPrecision(e *config.Effective, trains, plays bool) string {
 	var lacks []string
 	complain := func(d Device, want wanted) {
@@ -98,6 +98,8 @@ func LacksPrecision(e *config.Effective, trains, plays bool) string {
 	}
 	if _, err := Machine.count(); CUDABuild && err != nil && trains && c.GetTraining().GetDevice() == "auto" {
 		lacks = append(lacks, fmt.Sprintf("no GPU is used: %v", err))
+	} else if c.GetTraining().GetDevice() == "auto" && c.GetSelfplay().GetProducerDevice() == "auto" && player == onCPU && forCPUs(c) == nil {
+		lacks = append(lacks, fmt.Sprintf("self-play is made for a GPU (selfplay.producer_device auto from %s), and none is used: the CPU is slow with this net; --recipe laptop is made for CPUs", e.Origin("selfplay.producer_device")))
 	}
 	return strings.Join(lacks, "; ")
 }
