@@ -46,7 +46,8 @@ func dirOf(c *config.Config, root, job string) run.Dir {
 
 // NewJob names a new run's job after its name or, without one, its directory.
 func NewJob(c *config.Config) string {
-	for _, name := range []string{c.GetName(), filepath.Base(c.GetRunDir())} {
+	dir, _ := filepath.Abs(c.GetRunDir()) // on an error "", whose base is .
+	for _, name := range []string{c.GetName(), filepath.Base(dir)} {
 		if job := config.JobID(name); job != "" {
 			return job
 		}
