@@ -17,6 +17,7 @@ import (
 	"github.com/chessbrain/chessbrain/nn/kernel"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/tools"
 )
@@ -269,7 +270,7 @@ func newExportNet() *cobra.Command {
 With --exporter the net goes through an exporter as in training, built in or a
 program of --plugin-dir (chessbrain plugins list).`,
 		Example: `  chessbrain export-net runs/chessbrain --out chessbrain.pb.gz
-  chessbrain export-net runs/chessbrain --exporter npz --games runs/chessbrain/selfplay --out rows`,
+  chessbrain export-net runs/chessbrain --exporter npz --out rows`,
 		Args: netAndOut,
 		RunE: func(c *cobra.Command, args []string) error {
 			if with.exporter != "" {
@@ -316,7 +317,7 @@ type exportWith struct {
 func (o *exportWith) bind(c *cobra.Command) {
 	c.Flags().StringVar(&o.exporter, "exporter", "", "write what this exporter writes, built in or a program; --out is a directory then")
 	c.Flags().StringArrayVar(&o.set, "set", nil, "a setting of the exporter, SETTING=VALUE; may come several times")
-	c.Flags().StringVar(&o.games, "games", "", "directory of *.games for exporters that need games")
+	c.Flags().StringVar(&o.games, "games", "", "directory of *.games for exporters that need games (default: that of the run)")
 	o.plugins.bindDirs(c)
 }
 
@@ -348,6 +349,10 @@ func (o *exportWith) run(c *cobra.Command, spec, out string) (err error) {
 		if _, err := os.Stat(o.games); err != nil {
 			return usagef("--games: %w", err)
 		}
+	} else if n.Run != "" {
+		o.games = run.Dir{Root: n.Run}.Selfplay()
+	}
+	if o.games != "" {
 		checkpoint.Games = replay.DirGames(ctx, o.games, 0, 0, warnings(c))
 	}
 	if info, err := os.Stat(out); err == nil && !info.IsDir() {

@@ -58,8 +58,9 @@ type exporter struct {
 func (e exporter) Name() string { return e.name }
 
 // Export writes the file into dst, which is made if it is missing, and returns its
-// path. After an error nothing is written.
+// path. After an error nothing is written, and dst is not made.
 func (e exporter) Export(ctx context.Context, c *stage.Checkpoint, dst string) ([]string, error) {
+	_, missing := e.fsys.Stat(dst)
 	write, err := e.prepare(ctx, c)
 	if err = cmp.Or(err, checkName(c.Net.Name), ctx.Err()); err == nil {
 		err = fsx.MkdirAll(e.fsys, dst)
@@ -69,6 +70,9 @@ func (e exporter) Export(ctx context.Context, c *stage.Checkpoint, dst string) (
 	}
 	path := filepath.Join(dst, c.Net.Name+e.suffix)
 	if err := fsx.WriteFileFunc(e.fsys, path, write); err != nil {
+		if missing != nil {
+			e.fsys.Remove(dst)
+		}
 		return nil, fmt.Errorf("export net: %w", err)
 	}
 	return []string{path}, nil

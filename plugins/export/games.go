@@ -48,7 +48,7 @@ func newest(ctx context.Context, c *stage.Checkpoint, exporter string, limit lim
 		}
 	}
 	if len(kept) == 0 {
-		return nil, fmt.Errorf("the exporter %s writes games, and there are none; export again when games were played, or name the run that has them", exporter)
+		return nil, fmt.Errorf("the exporter %s writes games, and there are none; export again when games were played, or name the run that has them (export-net --games DIR for others)", exporter)
 	}
 	return kept, nil
 }
