@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -171,7 +170,7 @@ func readReports(root string) (all []*report.Data, err error) {
 	for _, dir := range dirs {
 		data, err := report.Read(filepath.Join(dir.Learning, monitor.MetricsName))
 		switch {
-		case errors.Is(err, report.ErrEmpty) || errors.Is(err, fs.ErrNotExist): // not begun
+		case errors.Is(err, report.ErrEmpty):
 			empty = cmp.Or(empty, err)
 			continue
 		case err != nil:
@@ -183,7 +182,7 @@ func readReports(root string) (all []*report.Data, err error) {
 		all = append(all, data)
 	}
 	if len(all) == 0 {
-		return nil, empty
+		return nil, usageError{empty}
 	}
 	return all, nil
 }

@@ -108,6 +108,9 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 			var names []string
 			c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 			hint = meant(name, names...)
+			if name == "--set" && c.Flags().Lookup("config") != nil {
+				hint = "; settings of stages stand in the file of --config: plugins { sampler { name: ... settings { key: ... value: ... } } }"
+			}
 		}
 		return usagef("%s%s (see %s --help)", text, hint, c.CommandPath())
 	})

@@ -165,9 +165,9 @@ func (n *playingNet) Search() mcts.Config { return n.search }
 // openPlayingNet reads the net that a description means and makes it ready on a
 // configuration's device. The caller closes it.
 func openPlayingNet(device *config.Config, spec, forms string) (*playingNet, error) {
-	net, err := tools.OpenNet(spec, forms)
+	net, err := openNetOf(spec, forms)
 	if err != nil {
-		return nil, pathError(err)
+		return nil, err
 	}
 	return readyNet(device, net)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess/uci"
 	"github.com/chessbrain/chessbrain/encoding/lc0"
+	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
@@ -20,6 +22,7 @@ import (
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/tools"
+	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
 func newImportNet() *cobra.Command {
@@ -62,8 +65,14 @@ func netAndOut(c *cobra.Command, args []string) error {
 }
 
 // openNet reads the net that a description means.
-func openNet(spec string) (*tools.Net, error) {
-	n, err := tools.OpenNet(spec, tools.NetForms)
+func openNet(spec string) (*tools.Net, error) { return openNetOf(spec, tools.NetForms) }
+
+// openNetOf is openNet where the forms of a description are others.
+func openNetOf(spec, forms string) (*tools.Net, error) {
+	n, err := tools.OpenNet(spec, forms)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, checkpoint.ErrNoCheckpoint) {
+		err = fmt.Errorf("%w%s", err, meant(spec, config.NetBuiltin))
+	}
 	return n, pathError(err)
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -173,7 +172,7 @@ func (r *reported) Write(out io.Writer) error {
 		return err
 	}
 	_, files, err := plot(r.root, filepath.Join(r.root, reportDir))
-	if errors.Is(err, report.ErrEmpty) || errors.Is(err, fs.ErrNotExist) { // nothing was trained
+	if errors.Is(err, report.ErrEmpty) {
 		return nil
 	}
 	where := fmt.Sprintf("none: %v", err) // the run is done all the same

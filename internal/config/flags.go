@@ -197,7 +197,7 @@ func setStages(c *Config, text string) error {
 	c.Plugins.Rescorer = nil
 	for name := range strings.SplitSeq(text, ",") {
 		if name == "" {
-			return fmt.Errorf("%q has an empty name", text)
+			return fmt.Errorf("%q has an empty name; identity is the rescorer that changes nothing", text)
 		}
 		s := old[name]
 		if s == nil {

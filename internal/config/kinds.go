@@ -117,10 +117,6 @@ func (e *Effective) normalise() error {
 		c.Selfplay.Precision = SelfPlay_FP32.Enum()
 		e.origins["selfplay.precision"] = e.Origin("training.amp")
 	}
-	if c.GetJobId() == "" && c.GetName() != "" {
-		c.JobId = proto.String(JobID(c.GetName()))
-		e.origins["job_id"] = e.Origin("name")
-	}
 	if r := c.GetLoop().GetRating(); r.GetEngine() != "" && len(r.GetEngineNodes()) == 0 {
 		r.EngineNodes = []int64{defaultEngineNodes}
 		e.origins["loop.rating.engine_nodes"] = e.Origin("loop.rating.engine")

@@ -125,6 +125,9 @@ type RatingStatus struct {
 // warning; an error says that root is no run directory.
 func ReadStatus(ctx context.Context, root string) (*Status, error) {
 	info, err := os.Stat(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, setup.NoRun(root)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("status: %w; name a run directory", err)
 	}

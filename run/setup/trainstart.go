@@ -96,7 +96,9 @@ func (s *Start) compare() error {
 		change.Remedy = "compute as before (--device, --cpu-tier, --precision, --amp, --no-amp), or give up --deterministic"
 		diff.Refused = append(diff.Refused, change)
 	}
-	s.Changes = diff.Logged
+	s.Changes = slices.DeleteFunc(diff.Logged, func(c config.Change) bool { // the loop sets it at each start
+		return c.Path == "training.max_epochs_this_instance" && s.e.Origin(c.Path) == "default"
+	})
 	return diff.Err()
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -14,7 +15,7 @@ import (
 )
 
 // ErrEmpty means that there is nothing to report on.
-var ErrEmpty = errors.New("no episode and no step in the metrics")
+var ErrEmpty = errors.New("nothing is trained yet: no episode and no step in the metrics")
 
 // Point is one value of a curve.
 type Point struct{ X, Y float64 }
@@ -64,6 +65,9 @@ func (d *Data) Compare(all []*Data) {
 // Read replays a metrics.jsonl.
 func Read(path string) (*Data, error) {
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", path, ErrEmpty)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open metrics: %w", err)
 	}
