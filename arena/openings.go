@@ -3,12 +3,12 @@ package arena
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/selfplay"
 )
 
@@ -27,7 +27,7 @@ func setLine(h *chess.History, o *Opening) {
 // plies long (0 = whole), or a FEN or EPD list. An illegal one is an error that names
 // the file, the line and the move.
 func ReadOpenings(path string, plies int) ([]Opening, error) {
-	f, err := os.Open(path)
+	f, err := fsx.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 )
 
@@ -131,7 +131,7 @@ func (p *Process) endOf(err error) *monitor.Run {
 // endOfMetrics returns where the whole lines of a metrics.jsonl end; a file that
 // cannot be read to its end is set aside by the zero state.
 func endOfMetrics(path string) (monitor.FilesState, error) {
-	f, err := os.Open(path)
+	f, err := fsx.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return monitor.FilesState{}, nil
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -14,7 +13,7 @@ import (
 // ReadJSON reads a file of JSON. One that is not there is no error; there says that it
 // could be read, whatever it holds.
 func ReadJSON(path string, into any) (there bool, err error) {
-	data, err := os.ReadFile(path)
+	data, err := fsx.ReadFile(fsx.OS, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

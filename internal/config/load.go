@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -13,6 +12,8 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
 // MaxFileBytes is the largest configuration file that is read.
@@ -61,7 +62,7 @@ func readFile(path string) ([]byte, error) {
 		return nil, &Error{Where: path, Reason: "this is not a textproto file",
 			Remedy: "write it like configs/example.textproto, as NAME.textproto"}
 	}
-	f, err := os.Open(path)
+	f, err := fsx.Open(path)
 	if err != nil {
 		return nil, &Error{Where: path, Reason: fmt.Sprintf("cannot be opened: %v", errors.Unwrap(err)), Remedy: "check the path given with --config"}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 )
 
 // OS is the operating system's file system.
@@ -41,12 +42,12 @@ var (
 	ErrNoLocks = errors.New("this file system has no locks")
 )
 
-// Open opens a file of a directory to read it. A pipe among the files would be waited for
-// without an end: what is neither file nor directory is refused.
+// Open opens a file to read it. A pipe that has a name would be waited for without an end:
+// what is neither file nor directory is refused, except what this process has open already.
 func Open(name string) (*os.File, error) { return openFile(name, os.O_RDONLY, 0) }
 
 func openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
-	if flag == os.O_RDONLY {
+	if flag == os.O_RDONLY && name != "/dev/stdin" && !strings.HasPrefix(name, "/dev/fd/") {
 		if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 			return nil, &os.PathError{Op: "open", Path: name, Err: errors.New("it is no regular file")}
 		}

@@ -106,7 +106,7 @@ func readOwners(path string) ([]Owner, error) {
 			continue
 		}
 		file := filepath.Join(dir, e.Name())
-		data, err := os.ReadFile(file)
+		data, err := ReadFile(OS, file)
 		if errors.Is(err, os.ErrNotExist) {
 			continue // released since
 		}

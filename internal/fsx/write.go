@@ -157,7 +157,7 @@ func LinkOrCopy(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil
 	}
-	f, err := os.Open(from)
+	f, err := Open(from)
 	if err != nil {
 		return err
 	}

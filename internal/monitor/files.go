@@ -271,7 +271,7 @@ func moveAside(path, format string) (string, error) {
 // wholeLines returns the length of the whole lines among the first limit bytes
 // of a file; 0 where there is no file.
 func wholeLines(path string, limit int64) (int64, error) {
-	f, err := os.Open(path)
+	f, err := fsx.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
 // eventsPrefix begins the name of every TensorBoard event file.
@@ -67,7 +69,7 @@ func (b *tensorBoard) rebuild(metrics string, now time.Time) error {
 	if err := b.write(&tfEvent{wallTime: wallTime(now), version: boardVersion}); err != nil {
 		return err
 	}
-	in, err := os.Open(metrics)
+	in, err := fsx.Open(metrics)
 	if err != nil {
 		return fmt.Errorf("read metrics: %w", err)
 	}

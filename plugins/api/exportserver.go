@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
@@ -64,7 +65,7 @@ func sendFile(stream exportServerStream, dir, path string) error {
 	if filepath.Dir(filepath.Clean(path)) != filepath.Clean(dir) {
 		return fmt.Errorf("the stage wrote %s, which is not in the directory that it was given", path)
 	}
-	f, err := os.Open(path)
+	f, err := fsx.Open(path)
 	if err != nil {
 		return err
 	}

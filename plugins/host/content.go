@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
 // maxFiles bounds the files of a program that is a directory.
@@ -119,7 +121,7 @@ func copyFile(src, dst string) (err error) {
 // readInto writes the content of a file of a program to w. The file that is open is
 // the one that is held against checkSafe: another under its name comes too late.
 func readInto(w io.Writer, file string) error {
-	f, err := os.Open(file)
+	f, err := fsx.Open(file)
 	if err != nil {
 		return err
 	}

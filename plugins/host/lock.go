@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -30,7 +29,7 @@ type Lock struct {
 // ReadLock reads a lock file. Errors name the line; one about a file that is not
 // there is fs.ErrNotExist.
 func ReadLock(path string) (*Lock, error) {
-	f, err := os.Open(path)
+	f, err := fsx.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("lock file: %w", err)
 	}

@@ -7,7 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
 // ErrZstd says that a file is compressed with zstd, which this program does not
@@ -17,7 +18,7 @@ var ErrZstd = errors.New("compressed with zstd: use zstd -dc FILE | chessbrain i
 // OpenFile opens a PGN file, plain, gzip or bzip2, whatever its name says. The
 // caller closes it. A zstd file is ErrZstd.
 func OpenFile(path string) (io.ReadCloser, error) {
-	f, err := os.Open(path)
+	f, err := fsx.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/train"
@@ -232,7 +233,7 @@ func (g *gates) fresh() (results []json.RawMessage) {
 		if g.seen[net.Name()] {
 			continue
 		}
-		data, err := os.ReadFile(g.dir.GateResult(net.Name()))
+		data, err := fsx.ReadFile(fsx.OS, g.dir.GateResult(net.Name()))
 		if err != nil || !json.Valid(data) {
 			continue
 		}

@@ -97,7 +97,7 @@ func (r *Result) measure(summary *train.Summary) error {
 
 // readJSON reads a file of this package's.
 func readJSON(path string, v any) error {
-	data, err := os.ReadFile(path)
+	data, err := fsx.ReadFile(fsx.OS, path)
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func saveUnfinished(path string, games []selfplay.Unfinished) error {
 // ReadUnfinished reads the games of a file of unfinished ones; a missing file has none.
 // An error says where the first unreadable one stands; those before it are returned.
 func ReadUnfinished(path string) ([]selfplay.Unfinished, error) {
-	data, err := os.ReadFile(path)
+	data, err := fsx.ReadFile(fsx.OS, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

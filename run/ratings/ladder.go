@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/arena/ladder"
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
@@ -122,7 +122,7 @@ func (r *rater) climber(n catalogue.Net) (*Climber, error) {
 // where it is damaged: it is made anew from the games beside it.
 func readLadder(path string) (*ladder.Result, error) {
 	r := &ladder.Result{}
-	data, err := os.ReadFile(path)
+	data, err := fsx.ReadFile(fsx.OS, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
 	}

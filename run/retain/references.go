@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -121,7 +120,7 @@ func (g *collector) neededShuffles() (*neededShuffles, error) {
 // readSection reads a section of a checkpoint; nil is one that its training does not
 // have, or that was removed meanwhile.
 func readSection(dir, checkpoint, section string) ([]byte, error) {
-	data, err := os.ReadFile(filepath.Join(dir, checkpoint, section))
+	data, err := fsx.ReadFile(fsx.OS, filepath.Join(dir, checkpoint, section))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read checkpoint: %w", err)
 	}

@@ -51,7 +51,7 @@ func ReadNet(name string) (*nn.Net, error) {
 
 // ReadArch reads the architecture alone of a file of ours.
 func ReadArch(path string) (nn.Arch, error) {
-	f, err := os.Open(path)
+	f, err := fsx.Open(path)
 	if err != nil {
 		return nn.Arch{}, fmt.Errorf("read net: %w", err)
 	}
@@ -64,7 +64,7 @@ func ReadArch(path string) (nn.Arch, error) {
 // hold is lc0.ErrUnsupported.
 func ReadNetFile(name string) (*nn.Net, map[string]string, error) {
 	path, policy, value := config.NetPath(name)
-	f, err := os.Open(path)
+	f, err := fsx.Open(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read net: %w", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"reflect"
 	"time"
@@ -170,7 +169,7 @@ func (b *backfill) openFiles() (*monitor.Files, error) {
 	b.there = map[eventKey]bool{}
 	path := filepath.Join(b.opt.Out, monitor.MetricsName)
 	var info monitor.ReplayInfo
-	f, err := os.Open(path)
+	f, err := fsx.Open(path)
 	if err == nil {
 		info, err = monitor.Replay(f, func(e monitor.Event) error {
 			if v, ok := e.(*monitor.Validation); ok {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -76,7 +75,7 @@ func (c *checker) torn(path string, at int64) {
 // tornLine tells of a last line without its end, and returns the bytes of the
 // whole lines.
 func (c *checker) tornLine(path string) int64 {
-	data, err := os.ReadFile(path)
+	data, err := fsx.ReadFile(fsx.OS, path)
 	if err != nil {
 		c.unreadable(path, err)
 		return 0

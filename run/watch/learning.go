@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"time"
 
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -101,7 +101,7 @@ const readFor = time.Second
 
 // read goes on where the last call ended, for about readFor.
 func (f *follower) read() (*Learning, error) {
-	file, err := os.Open(f.path)
+	file, err := fsx.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		*f = follower{path: f.path}
 		return f.learning(1), nil

@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 )
 
@@ -64,7 +64,7 @@ func (d *Data) Compare(all []*Data) {
 
 // Read replays a metrics.jsonl.
 func Read(path string) (*Data, error) {
-	f, err := os.Open(path)
+	f, err := fsx.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", path, ErrEmpty)
 	}

@@ -161,7 +161,7 @@ const mlflowRunning, mlflowLocal = "1", "4"
 // user gave the run in MLflow stays.
 func (m *mlflow) describe(state *monitor.Run) error {
 	name := m.opt.Name
-	if given, err := os.ReadFile(filepath.Join(m.in("tags"), "mlflow.runName")); err == nil {
+	if given, err := fsx.ReadFile(fsx.OS, filepath.Join(m.in("tags"), "mlflow.runName")); err == nil {
 		name = string(given)
 	}
 	status, end := mlflowRunning, "null"
