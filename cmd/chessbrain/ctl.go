@@ -153,7 +153,7 @@ func runDaemon(c *cobra.Command, s *session, plain bool) error {
 	_ = s.resolve(c)
 	ctx, stop := interruptible(c.Context())
 	defer stop()
-	return daemon.Run(ctx, daemon.Options{In: c.InOrStdin(), Out: c.OutOrStdout(), Version: version(), Config: s.file, Plain: plain,
+	return daemon.Run(ctx, daemon.Options{In: c.InOrStdin(), Out: data(c), Version: version(), Config: s.file, Plain: plain,
 		Log: slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)),
 		Prepare: func(file string) (*daemon.Training, error) {
 			one := *s // each training has its own file, log and display

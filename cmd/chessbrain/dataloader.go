@@ -89,7 +89,7 @@ holds, and what happens when it is full. A faulty graph is refused as it is in t
 				return usagef("--format %w", err)
 			}
 			if output == "" {
-				_, err = io.WriteString(c.OutOrStdout(), text)
+				_, err = io.WriteString(data(c), text)
 				return err
 			}
 			if err := os.WriteFile(output, []byte(text), 0o644); err != nil {

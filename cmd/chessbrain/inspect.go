@@ -44,7 +44,7 @@ most, and which flag changes it.`,
 				return usageError{err}
 			}
 			if wantsJSON(c) {
-				e := json.NewEncoder(c.OutOrStdout())
+				e := json.NewEncoder(data(c))
 				e.SetIndent("", "  ")
 				return e.Encode(s)
 			}
@@ -295,7 +295,11 @@ at the end of each. It changes nothing, and the run may be at work.`,
 			if len(newest) == 0 {
 				return usagef("%s has no games yet", dir.Root)
 			}
-			out := bufio.NewWriter(c.OutOrStdout())
+			to := c.OutOrStdout()
+			if o.pgn {
+				to = data(c)
+			}
+			out := bufio.NewWriter(to)
 			for _, g := range newest {
 				if err := o.write(out, g, info.Job); err != nil {
 					return errors.Join(err, out.Flush())

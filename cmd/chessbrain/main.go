@@ -47,6 +47,9 @@ func main() {
 // a command begins is a mistake in the command line.
 func execute() int {
 	root, began := newRoot(), false
+	out, notes := &console{stream: stream{file: os.Stdout}}, &console{stream: stream{file: os.Stderr}}
+	root.SetOut(out)
+	root.SetErr(notes)
 	root.SetArgs(config.JoinWords(os.Args[1:]))
 	prepare := root.PersistentPreRunE
 	root.PersistentPreRunE = func(c *cobra.Command, args []string) error {
@@ -54,11 +57,14 @@ func execute() int {
 		return prepare(c, args)
 	}
 	err := root.ExecuteContext(context.Background())
-	if err != nil && !began {
+	if err != nil && !began && out.err == nil {
 		err = usageError{err}
 	}
+	if err == nil {
+		err = out.err
+	}
 	if err != nil {
-		printError(os.Stderr, err)
+		printError(notes, err)
 	}
 	return exitCode(err)
 }

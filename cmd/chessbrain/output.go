@@ -1,13 +1,64 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"sync"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
+
+// stream is the standard output or error. It keeps its first error, which a command may
+// overlook; that nobody reads any more is none.
+type stream struct {
+	file *os.File
+	err  error
+}
+
+func (s *stream) Write(b []byte) (int, error) {
+	n, err := s.file.Write(b)
+	if s.err == nil && !errors.Is(err, syscall.EPIPE) {
+		s.err = err
+	}
+	return n, err
+}
+
+// console is a stream of text for people: of what a terminal obeys only newline and tab pass.
+type console struct {
+	stream
+	mu   sync.Mutex
+	last byte
+}
+
+func (o *console) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	text := bytes.Clone(b)
+	for i, c := range b {
+		switch {
+		case c < ' ' && c != '\n' && c != '\t', c == 0x7f:
+			text[i] = '?'
+		case c >= 0x80 && c < 0xa0 && o.last == 0xc2: // the second byte of U+0080 to U+009F
+			text[i] = 0xbf
+		}
+		o.last = c
+	}
+	return o.stream.Write(text)
+}
+
+// data is where output for other programs goes, as it is.
+func data(c *cobra.Command) io.Writer {
+	if o, ok := c.OutOrStdout().(*console); ok {
+		return &o.stream
+	}
+	return c.OutOrStdout()
+}
 
 // bindJSON registers --json, which answer and answerf honour.
 func bindJSON(c *cobra.Command, usage string) { c.Flags().Bool("json", false, usage) }
@@ -49,7 +100,7 @@ func answerf(c *cobra.Command, r any, format string, args ...any) error {
 }
 
 // printJSON prints a result as one JSON object on a line of its own.
-func printJSON(c *cobra.Command, r any) error { return json.NewEncoder(c.OutOrStdout()).Encode(r) }
+func printJSON(c *cobra.Command, r any) error { return json.NewEncoder(data(c)).Encode(r) }
 
 // answerLines is answer for several results: write prints them for a person, and in JSON
 // each has a line of its own.

@@ -64,7 +64,7 @@ holds.`,
 			if show {
 				settled, err := setup.NewCycle(s.effective)
 				if err == nil {
-					_, err = c.OutOrStdout().Write(config.Format(settled.Config))
+					_, err = data(c).Write(config.Format(settled.Config))
 				}
 				return err
 			}

@@ -101,7 +101,7 @@ func (f *uciFlags) serve(c *cobra.Command, root string) (err error) {
 	if err := f.set(engine); err != nil {
 		return err
 	}
-	return engine.Serve(c.Context(), c.InOrStdin(), c.OutOrStdout())
+	return engine.Serve(c.Context(), c.InOrStdin(), data(c))
 }
 
 // set sets the engine's options.

@@ -136,10 +136,10 @@ func readToken(path string) (string, error) {
 // watchText shows a run on a terminal until ctx ends, or writes it from time to time where
 // out is none.
 func watchText(ctx context.Context, in io.Reader, out io.Writer, source *watch.Source, name string) error {
-	file, ok := out.(*os.File)
+	terminal, ok := out.(*console)
 	keys, typed := in.(*os.File)
-	if ok && typed && monitor.IsTerminal(file) {
-		return screen.Show(ctx, keys, file, source, name)
+	if ok && typed && monitor.IsTerminal(terminal.file) {
+		return screen.Show(ctx, keys, terminal.file, source, name)
 	}
 	for {
 		if _, err := fmt.Fprintf(out, "%s\n\n", screen.Text(source, plainColumns, plainLines)); err != nil {
