@@ -66,8 +66,7 @@ func NewProgress(opt ProgressOptions) *Progress {
 
 // IsTerminal says whether a file is a terminal that can redraw a line.
 func IsTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb" && f.Name() != os.DevNull
+	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
 // TerminalSize returns the columns and lines of the terminal f, 0 if it is none.
