@@ -79,13 +79,11 @@ func noArgs(c *cobra.Command, args []string) error {
 	if len(names) > 0 {
 		return usagef("unknown command %q for %q%s", args[0], c.CommandPath(), meant(args[0], names...))
 	}
-	var near []string
-	for _, name := range []string{"net", "run-dir"} {
-		if c.Flags().Lookup(name) != nil {
-			near = append(near, "--"+name+" "+args[0])
-		}
+	hint := ""
+	if c.Flags().Lookup("net") != nil {
+		hint = "; did you mean --net " + args[0] + "?"
 	}
-	return usagef("%s takes no argument, got %q%s", c.CommandPath(), args[0], didYouMean(near))
+	return usagef("%s takes no argument, got %q%s", c.CommandPath(), args[0], hint)
 }
 
 // exactArgs wants so many arguments: what says which, with %d for how many there are.

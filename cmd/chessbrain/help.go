@@ -78,18 +78,11 @@ func shortPage(c *cobra.Command) (lines []string) {
 	paragraph, _, _ := strings.Cut(longText(c), "\n\n")
 	short, long := section{"", prose(c.Short + ".")}, section{"", prose(paragraph)}
 	use, example := usage(c), section{"Example", shell(first)}
-	forms := [][]section{{long, use, example}, {short, use, example}, {long, use}, {short, use}}
-	for i, begin := range forms {
-		least := fewFlags
-		if i == len(forms)-1 {
-			least = 1
-		}
-		for most := helpFlags; most >= least; most-- {
+	for i, begin := range [][]section{{long, use, example}, {short, use, example}, {long, use}, {short, use}} {
+		for most := helpFlags; most >= []int{fewFlags, fewFlags, fewFlags, 1}[i]; most-- {
 			flags, left := shortFlags(c, most)
 			more := "the whole text"
-			if left == 1 {
-				more = "one more flag and the whole text"
-			} else if left > 1 {
+			if left > 0 {
 				more = fmt.Sprintf("%d more flags and the whole text", left)
 			}
 			closing := wrap(c.CommandPath()+" --help --all shows "+more+".", "", "")
@@ -120,14 +113,7 @@ func rootPage(root *cobra.Command) []string {
 		}
 		all = append(all, wrap(strings.Join(names, " "), g.title+": ", "  ")...)
 	}
-	for _, g := range flagGroups(root) {
-		var names []string
-		for _, f := range g.members {
-			names = append(names, "--"+f.Name)
-		}
-		all = append(all, wrap(strings.Join(names, " "), g.title+": ", "  ")...)
-	}
-	closing := wrap(root.Name()+" COMMAND --help describes a command, --help --all all of them.", "", "")
+	closing := wrap(root.Name()+" COMMAND --help describes a command, --help --all all of them and the flags of every command.", "", "")
 	return page(section{"", prose(first)}, usage(root), section{"Commands to begin with", columns(begin)}, section{"", all}, section{"", closing})
 }
 

@@ -145,15 +145,11 @@ func meant(word string, names ...string) string {
 	for _, name := range names {
 		all.AddCommand(&cobra.Command{Use: name, SuggestFor: alsoCalled[name], Run: func(*cobra.Command, []string) {}})
 	}
-	return didYouMean(all.SuggestionsFor(word))
-}
-
-// didYouMean is the question for a few words, "" for none or many.
-func didYouMean(words []string) string {
-	if len(words) == 0 || len(words) > 4 {
+	near := all.SuggestionsFor(word)
+	if len(near) == 0 || len(near) > 4 {
 		return ""
 	}
-	return "; did you mean " + strings.Join(words, " or ") + "?"
+	return "; did you mean " + strings.Join(near, " or ") + "?"
 }
 
 // addGroup adds commands under a heading of the help.

@@ -132,12 +132,8 @@ func (s *session) resolve(c *cobra.Command) error {
 		if in.File, err = recipe(s.recipe); err != nil {
 			return err
 		}
-		mine := "train"
-		if s.loop {
-			mine = "run"
-		}
 		for _, r := range configs.Recipes() {
-			if r.Name == s.recipe && r.Command != mine && s.trains() && !s.begins && given(c, "source") == "" {
+			if r.Name == s.recipe && (r.Command == "run") != s.loop && s.trains() && !s.begins && given(c, "source") == "" {
 				return usagef("recipe %s is for chessbrain %s; chessbrain recipes says what each is for", r.Name, r.Command)
 			}
 		}

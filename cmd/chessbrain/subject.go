@@ -67,10 +67,7 @@ func (f *subjectFlags) bind(c *cobra.Command) {
 
 // named refuses flags that name no net, or more than one.
 func (f *subjectFlags) named(c *cobra.Command) error {
-	named, first := 0, "--checkpoint DIR"
-	if f.fresh {
-		first = "--config FILE"
-	}
+	named := 0
 	for _, name := range []string{f.checkpoint, f.run, f.net} {
 		if name != "" {
 			named++
@@ -80,7 +77,7 @@ func (f *subjectFlags) named(c *cobra.Command) error {
 	case named > 1:
 		return usagef("%s: more than one net is named; keep one flag", c.CommandPath())
 	case named == 0 && (!f.fresh || f.config == ""):
-		return usagef("%s: no net is named: want %s, --run-dir RUN or --net NET; see %s --help", c.CommandPath(), first, c.CommandPath())
+		return usagef("%s: no net is named: want %s", c.CommandPath(), c.UseLine())
 	}
 	return nil
 }

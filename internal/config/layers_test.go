@@ -34,7 +34,7 @@ func TestRunKeepsItsValues(t *testing.T) {
 	got := fmt.Sprintln(asked, c.GetRunDir(), c.GetName(), c.GetJobId(), c.GetMcts().GetSimulations(), c.GetMcts().GetCpuct(), c.GetSelfplay().GetEpisodes(),
 		c.GetTraining().GetBatchSize(), c.GetTraining().GetLr(), len(c.GetTraining().GetLrRule()), c.GetMetrics().GetDir(),
 		c.GetPlugins().GetSampler().GetName(), c.GetLoop().GetRating().GetGames(), c.GetModel().GetArch().GetSparse().GetAccumulators())
-	if want := "here here a a 9 2 70 64 0.5 0 m prioritized 6 64\n"; got != want {
+	if want := "here here a  9 2 70 64 0.5 0 m prioritized 6 64\n"; got != want {
 		t.Errorf("got  %swant %s", got, want)
 	}
 	got = fmt.Sprintln(c.GetLog().GetQuiet(), c.GetMetrics().GetAddr(), c.GetSelfplay().GetModelsDir(), c.GetPlugins().GetDir(), c.GetLoop().GetRating().GetEngine(),

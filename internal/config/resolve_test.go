@@ -240,8 +240,8 @@ func TestImplied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.Config.GetSelfplay().GetProducerWorkers() != 0 || e.Config.GetJobId() != "Mein-Lauf--1-0--" {
-		t.Errorf("workers %d, job %q", e.Config.GetSelfplay().GetProducerWorkers(), e.Config.GetJobId())
+	if e.Config.GetSelfplay().GetProducerWorkers() != 0 || JobID(e.Config.GetName()) != "Mein-Lauf--1-0--" {
+		t.Errorf("workers %d, job %q", e.Config.GetSelfplay().GetProducerWorkers(), JobID(e.Config.GetName()))
 	}
 	for _, c := range []struct {
 		args []string

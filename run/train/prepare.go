@@ -97,10 +97,9 @@ func foreignIn(dir string, locked bool) (found string) {
 	entries, _ := fsx.Entries(fsx.OS, dir)                                // what is wrong with it is told where it is made
 	for _, e := range entries {
 		switch path := filepath.Join(dir, e.Name()); {
+		case path == d.Locks() && locked:
 		case path == d.Locks():
-			if !locked {
-				return ""
-			}
+			return ""
 		case e.Name()[0] != '.' && found == "" && !slices.Contains(ours, path):
 			found = e.Name()
 		}
