@@ -70,7 +70,7 @@ func newLoop(c *cobra.Command, s *session, model string) error {
 		return err
 	}
 	if s.dryRun {
-		return cycle.DryRun(s.effective, c.OutOrStdout())
+		return cycle.DryRun(s.effective, "", c.OutOrStdout())
 	}
 	if err := setup.CheckDevices(settled.Effective, true); err != nil {
 		return err

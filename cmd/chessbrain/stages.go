@@ -29,7 +29,9 @@ import (
 const loopDir = "runs/loop"
 
 func newRun() *cobra.Command {
-	s := &session{plan: cycle.DryRun, loop: true, runDir: loopDir, rereads: true}
+	var only cycle.Stage
+	plan := func(e *config.Effective, w io.Writer) error { return cycle.DryRun(e, only, w) }
+	s := &session{plan: plan, loop: true, runDir: loopDir, rereads: true}
 	var stage string
 	var open openTo
 	var show bool
@@ -53,8 +55,7 @@ holds.`,
 			if err := s.resolve(c); err != nil {
 				return err
 			}
-			var only cycle.Stage
-			if stage != "" {
+			if given(c, "stage") != "" {
 				var err error
 				if only, err = cycle.ParseStage(stage); err != nil {
 					return err

@@ -35,6 +35,15 @@ func ParseStage(name string) (Stage, error) {
 	return Stage(name), nil
 }
 
+// inOrder refuses a stage that is neither done nor next.
+func (l *loop) inOrder(want Stage) error {
+	i := slices.IndexFunc(Stages, func(stage Stage) bool { return stage == want || !l.state.done[stage] && l.off(stage) == "" })
+	if next := Stages[i]; next != want && !l.state.done[want] {
+		return &StageError{fmt.Sprintf("stage %s is not next: cycle %d goes on with %s (chessbrain run --stage %s)", want, l.state.Cycle, next, next), ExitOrder}
+	}
+	return nil
+}
+
 // single does one stage if the journal has it next, and ends the cycle after its
 // last one. Nothing is done again that has ended in this cycle: a script that was
 // killed begins its list anew, and may leave out what the configuration has off.
@@ -50,11 +59,10 @@ func (l *loop) single(ctx context.Context, want Stage) error {
 		l.summary.said = fmt.Sprintf("%s is done already in cycle %d", want, cycle)
 		return nil
 	}
-	i := slices.IndexFunc(Stages, func(stage Stage) bool { return stage == want || !s.done[stage] && l.off(stage) == "" })
-	if next := Stages[i]; next != want {
-		return &StageError{fmt.Sprintf("stage %s is not next: cycle %d goes on with %s (chessbrain run --stage %s)", want, cycle, next, next), ExitOrder}
+	if err := l.inOrder(want); err != nil {
+		return err
 	}
-	for _, stage := range Stages[:i] { // done, or off: the journal says why
+	for _, stage := range Stages[:slices.Index(Stages, want)] { // done, or off: the journal says why
 		if _, err := l.begin(stage); err != nil {
 			return err
 		}

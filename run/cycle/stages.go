@@ -127,8 +127,8 @@ func (l *loop) forward(e monitor.Event) error {
 
 // DryRun checks configuration, inputs and disk, and prints the effective
 // configuration and what each stage of a cycle would read and write. It creates
-// nothing.
-func DryRun(e *config.Effective, w io.Writer) error {
+// nothing. A stage that is asked for alone, "" = none, must be next.
+func DryRun(e *config.Effective, only Stage, w io.Writer) error {
 	c, err := setup.NewCycle(e)
 	if err != nil {
 		return err
@@ -141,6 +141,14 @@ func DryRun(e *config.Effective, w io.Writer) error {
 		return err
 	}
 	dir, s := run.Dir{Root: c.Root}, NewState(entries)
+	if _, more := s.Next(); !more { // a kill came before the cycle's last line
+		s.add(Entry{Cycle: s.Cycle, Stage: Whole, Event: End})
+	}
+	if only != "" {
+		if err := (&loop{cfg: c, dir: dir, state: s}).inOrder(only); err != nil {
+			return err
+		}
+	}
 	var b strings.Builder
 	row := func(stage Stage, format string, args ...any) {
 		fmt.Fprintf(&b, "%-10s  %s\n", stage, fmt.Sprintf(format, args...))
