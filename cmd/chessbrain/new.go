@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -30,18 +31,22 @@ refused. A net of Leela's decides the architecture.`,
 		Args:    oneRun,
 		RunE: func(c *cobra.Command, _ []string) error {
 			s.plain = model != ""
+			out := io.Discard
+			if s.dryRun {
+				out = c.OutOrStdout()
+			}
 			if err := s.resolve(c); err != nil {
 				return err
 			}
 			if s.effective.Origin("loop") != "default" {
-				return newLoop(c, s, model)
+				return newLoop(c, s, model, out)
 			}
 			begin, err := beginning(s.effective, model)
 			if err != nil {
 				return err
 			}
-			if s.dryRun {
-				return dryInit(c, s, begin)
+			if err := dryInit(s, begin, out); err != nil || s.dryRun {
+				return err
 			}
 			path, err := initRun(c, s.effective, s.command, begin)
 			if err != nil {
@@ -57,7 +62,7 @@ refused. A net of Leela's decides the architecture.`,
 }
 
 // newLoop makes the run of a closed loop: its first cycle makes its first checkpoint.
-func newLoop(c *cobra.Command, s *session, model string) error {
+func newLoop(c *cobra.Command, s *session, model string, out io.Writer) error {
 	if model != "" {
 		return usagef("--lczero-model: a closed loop begins with --net %s", model)
 	}
@@ -69,8 +74,8 @@ func newLoop(c *cobra.Command, s *session, model string) error {
 	if err := training.CheckNew(nil, ""); err != nil {
 		return err
 	}
-	if s.dryRun {
-		return cycle.DryRun(s.effective, "", c.OutOrStdout())
+	if err := cycle.DryRun(s.effective, "", out); err != nil || s.dryRun {
+		return err
 	}
 	if err := setup.CheckDevices(settled.Effective, true); err != nil {
 		return err
@@ -86,15 +91,15 @@ func newLoop(c *cobra.Command, s *session, model string) error {
 	return answerf(c, r, "%s: a closed loop, net %s\nchessbrain run %s goes on from it\n", r.Run, r.Net, r.Run)
 }
 
-// dryInit says what would be made.
-func dryInit(c *cobra.Command, s *session, b train.Beginning) error {
+// dryInit refuses what cannot be made, and a dry run says what would be.
+func dryInit(s *session, b train.Beginning, out io.Writer) error {
 	if err := setup.TrainingOf(s.effective).CheckNew(b.Net, b.From); err != nil {
 		return err
 	}
-	if err := s.check(c.OutOrStdout()); err != nil || b.Net == nil {
+	if err := s.check(out); err != nil || b.Net == nil {
 		return err
 	}
-	_, err := fmt.Fprintf(c.OutOrStdout(), "begins with %s, a net %s\n", b.From, b.Net.Arch)
+	_, err := fmt.Fprintf(out, "begins with %s, a net %s\n", b.From, b.Net.Arch)
 	return err
 }
 

@@ -286,6 +286,12 @@ func checkRunDir(e *config.Effective) error {
 		if err == nil {
 			err = writable(parent)
 		}
+		if disk, failed := fsx.OS.Space(parent); err == nil && failed == nil && disk.Total == 0 {
+			err = fmt.Errorf("%s is no disk", parent) // the kernel's: it lets root write, and makes nothing
+		}
+		if _, bad := os.Stat(d.path); err == nil && !errors.Is(bad, fs.ErrNotExist) {
+			err = bad // too long a name, a loop of links
+		}
 		if err != nil {
 			return e.Errorf(d.field, "name a directory that can be written, or made", "%v", err)
 		}
