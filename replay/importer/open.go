@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
+	"github.com/chessbrain/chessbrain/chess/pgn"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
@@ -35,6 +37,26 @@ func OpenFile(path string) (io.ReadCloser, error) {
 		io.Reader
 		io.Closer
 	}{r, f}, nil
+}
+
+// HasGame says whether a PGN file has a game that can be imported, and reads no further.
+func HasGame(path string) (found bool, err error) {
+	f, err := OpenFile(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	err = pgn.Read(f, pgn.ReadOptions{OwnRules: true}, func(g *pgn.Game) error {
+		if _, err := Convert(g, Targets{DrawRate: math.NaN()}); err != nil || len(g.Moves) == 0 {
+			return nil
+		}
+		found = true
+		return errEnough
+	})
+	if _, told := errors.AsType[*pgn.ReadError](err); found || told {
+		err = nil // of games, not of the file
+	}
+	return found, err
 }
 
 // Unpack returns the text behind r: r itself, or what is packed in it with gzip

@@ -18,6 +18,7 @@ import (
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
+	"github.com/chessbrain/chessbrain/replay/importer"
 	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/run"
 )
@@ -219,12 +220,13 @@ func OpenLoader(ctx context.Context, e *config.Effective, dir string, log *slog.
 func (l *Loader) Close() error { return errors.Join(l.Loader.Close(), l.stages.Close()) }
 
 // dataFiles looks at a data set: its PGN files, which are imported before they are trained
-// on; none where it has files that the loader reads.
+// on; none where it has files that the loader reads. It reads up to the first game that can
+// be trained on.
 func dataFiles(path string) (pgn []string, err error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // WalkDir follows no links
 	}
-	others := false
+	others, games := false, false
 	err = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -237,10 +239,15 @@ func dataFiles(path string) (pgn []string, err error) {
 		case d.IsDir():
 		case isPGN(strings.ToLower(name)):
 			pgn = append(pgn, at)
-		default:
-			others = others || loader.Reads(name)
+			if games {
+				_, err = os.Stat(at)
+			} else {
+				games, err = importer.HasGame(at)
+			}
+		case loader.Reads(name):
+			others, games = true, games || chunksOf(at) > 0
 		}
-		return nil
+		return err
 	})
 	switch {
 	case err != nil:
@@ -248,6 +255,8 @@ func dataFiles(path string) (pgn []string, err error) {
 		err = fmt.Errorf("%s holds PGN files and other games: which of them may be the same, nobody knows", path)
 	case len(pgn) == 0 && !others:
 		err = fmt.Errorf("there are no games in %s", path)
+	case !games:
+		err = fmt.Errorf("no game of %s can be trained on", path)
 	}
 	return pgn, err
 }

@@ -1,8 +1,9 @@
 package train
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"time"
@@ -56,6 +57,7 @@ type freePace struct {
 	advance  func() (newer bool, err error) // takes up newer rows; nil = there are none
 	advanced time.Time                      // when that was done last
 	none     func() bool                    // no row was ever trained on: an end without rows is an error; nil = it is none
+	from     string                         // where rows come from
 	log      *slog.Logger
 }
 
@@ -74,7 +76,7 @@ func (p *freePace) After(*trainer.StepStats) (save, export bool) { return false,
 
 func (p *freePace) RowsEnded(error) error {
 	if p.none != nil && p.none() {
-		return errors.New("there is not one row to train on; chessbrain verify says what is wrong with the files")
+		return fmt.Errorf("there is not one row to train on in %s; chessbrain verify says what is wrong with the files", p.from)
 	}
 	p.log.Info("all rows were trained on")
 	return io.EOF
@@ -141,7 +143,7 @@ func (r *training) openRows(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.rows, r.pace = rows, &freePace{log: r.log, none: func() bool { return r.trainer.NumSamples() == 0 }}
+		r.rows, r.pace = rows, &freePace{log: r.log, none: func() bool { return r.trainer.NumSamples() == 0 }, from: cmp.Or(r.cfg.Data, "the files of data_loader")}
 		if r.cfg.Schedule.Steps > 0 {
 			r.pace = &schedulePace{rounds: newRounds(r), net: r.cfg.Schedule, source: rows.loader, clock: time.Now, during: r.bounds.during}
 		}
