@@ -54,8 +54,9 @@ func parseGrowth(text string, auxiliary bool) (g growth, err error) {
 			s.arch, err = nn.ParseArch(strings.TrimSpace(name))
 		}
 		rows, rest, _ = strings.Cut(after, ",")
-		if err == nil {
-			s.from, err = strconv.ParseInt(strings.TrimSpace(rows), 10, 64)
+		rows = strings.TrimSpace(rows)
+		if s.from, _ = strconv.ParseInt(rows, 10, 64); err == nil && strconv.FormatInt(s.from, 10) != rows {
+			err = fmt.Errorf("%q is no number of rows", rows)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("step %d: %v", len(g)+1, err) // not %w: JSON's errors are those of damaged files
@@ -78,7 +79,11 @@ func (g growth) behind(a nn.Arch) growth {
 
 // check refuses steps of which one does not grow from the net before, the first one from a.
 func (g growth) check(a nn.Arch) error {
-	for _, s := range g.behind(a) {
+	for i, s := range g {
+		if i == 0 && len(g.behind(a)) < len(g) {
+			a = s.arch // it is done, and need not come from a
+			continue
+		}
 		if err := a.GrowsTo(s.arch); err != nil {
 			return err
 		}

@@ -43,9 +43,13 @@ func TestParseGrowth(t *testing.T) {
 		t.Errorf("nothing: %v %v", g, err)
 	}
 	for text, want := range map[string]string{
-		"64x6":               "step 1: ",
-		"64x6@":              "step 1: ",
-		"64x6@many":          "step 1: ",
+		"64x6":      "step 1: ",
+		"64x6@":     `step 1: "" is no number of rows`,
+		"64x6@many": `step 1: "many" is no number of rows`,
+		"64x6@1e3":  `step 1: "1e3" is no number of rows`,
+
+		"64x6@99999999999999999999": `step 1: "99999999999999999999" is no number of rows`,
+
 		"64x6@-1":            "step 1 begins at -1 rows: want 0 or more",
 		"64x6@1,,":           "step 2: ",
 		"@5":                 "step 1: ",
@@ -106,7 +110,8 @@ func TestGrowthRefused(t *testing.T) {
 		"128x6@5,96x8@9":     "128x6-se does not grow to 96x8-se: filters is 96, fewer than 128",
 		"sparse128@5":        `its body is of kind "sparse"`,
 		"128@5":              "want filters x blocks like 64x6",
-		"128x6@5,128x6-aux@": "invalid syntax",
+		"128x6@5,128x6-aux@": `step 2: "" is no number of rows; want NET@ROWS`,
+		"128x8@5,64x6@9":     "128x8-se does not grow to 64x6-se: filters is 64, fewer than 128",
 	} {
 		_, err := NewCycle(effective(t, fmt.Sprintf("run_dir: %q %s loop { grow: %q }", t.TempDir(), begins, grow)))
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "loop.grow = ") {
