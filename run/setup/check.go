@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
 const notInThisBuild = "not in this build"
@@ -44,6 +45,7 @@ func CheckConfig(e *config.Effective) error {
 	}
 	refuse(t.GetSource() == config.Training_LOADER && auxiliary(c), "training.losses",
 		"leave them away, or take source SELFPLAY, DIR or SHUFFLED", "rows of source LOADER have no targets for auxiliary losses")
+	refuse(fsx.IsFile(t.GetSourceDir()), "training.source_dir", "name a directory", "it is a file")
 	checkPace(t, refuse)
 	x := c.GetExport()
 	if c.GetModel().GetArch().GetSparse() != nil {
