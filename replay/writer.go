@@ -24,8 +24,8 @@ type WriterOptions struct {
 }
 
 const (
-	defaultChunkBytes = 16 << 20
-	blockBytes        = 1 << 20 // a block is closed when it has reached this
+	ChunkBytes = 16 << 20 // of a chunk, unless a writer is told otherwise; so much must be free beside the reserve
+	blockBytes = 1 << 20  // a block is closed when it has reached this
 )
 
 // Writer appends games to chunk files in one directory. Used by one goroutine.
@@ -66,7 +66,7 @@ func newBlock() gameBlock {
 // NewWriter returns a writer into dir, which is made when the first chunk is
 // begun. Only one writer may use a directory at a time.
 func NewWriter(fsys fsx.FS, dir string, opt WriterOptions) *Writer {
-	opt.MaxBytes = cmp.Or(opt.MaxBytes, defaultChunkBytes)
+	opt.MaxBytes = cmp.Or(opt.MaxBytes, ChunkBytes)
 	opt.Reserve = cmp.Or(opt.Reserve, &fsx.DefaultReserve)
 	return &Writer{fsys: fsys, dir: dir, opt: opt, block: newBlock()}
 }

@@ -18,7 +18,7 @@ type SpaceError struct {
 }
 
 func (e *SpaceError) Error() string {
-	return fmt.Sprintf("%s: only %s of %s free, %s must stay free: make room or choose another --run-dir",
+	return fmt.Sprintf("%s: only %s of %s free, %s must stay free: make room, or name a directory on another disk",
 		e.Path, FormatBytes(e.Free), FormatBytes(e.Total), FormatBytes(e.Need))
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena/ladder"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/gate"
@@ -334,7 +335,7 @@ func readDisk(root string) (DiskStatus, error) {
 	if err != nil {
 		return d, fmt.Errorf("disk use: %w", err)
 	}
-	d.Free, d.Total, d.Keep = space.Free, space.Total, fsx.DefaultReserve.Of(space)
+	d.Free, d.Total, d.Keep = space.Free, space.Total, fsx.DefaultReserve.Of(space)+replay.ChunkBytes
 	return d, nil
 }
 

@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
+	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
@@ -39,7 +41,8 @@ func TestStatusOfRun(t *testing.T) {
 	for _, n := range status.Disk.Parts {
 		sum += n
 	}
-	if sum != status.Disk.Used || status.Disk.Parts["selfplay"] == 0 || status.Disk.Free == 0 {
+	if sum != status.Disk.Used || status.Disk.Parts["selfplay"] == 0 || status.Disk.Free == 0 ||
+		status.Disk.Keep != fsx.DefaultReserve.Of(fsx.Space{Total: status.Disk.Total})+replay.ChunkBytes {
 		t.Errorf("disk %+v", status.Disk)
 	}
 	if err := os.Link(filepath.Join(root, run.CyclesName), filepath.Join(root, "models", "second name")); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/plugins/host"
+	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
@@ -76,7 +77,7 @@ func dryRun(e *config.Effective, w io.Writer, look func(*Training) (*Start, erro
 // checkFiles refuses what a start would refuse to go on from: a full disk, a damaged
 // journal, and checkpoints of which none is whole.
 func (s *Start) checkFiles() error {
-	if err := fsx.DefaultReserve.Check(fsx.OS, fsx.NearestDir(s.Root), 0); err != nil {
+	if err := fsx.DefaultReserve.Check(fsx.OS, fsx.NearestDir(s.Root), replay.ChunkBytes); err != nil {
 		return err
 	}
 	if _, _, err := run.ReadJournal(s.Dir.Journal()); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -222,7 +223,7 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 		return err
 	}
 	dir.Games = s.GetOutputDir()
-	if err := fsx.DefaultReserve.Check(fsx.OS, fsx.NearestDir(dir.Selfplay()), 0); err != nil {
+	if err := fsx.DefaultReserve.Check(fsx.OS, fsx.NearestDir(dir.Selfplay()), replay.ChunkBytes); err != nil {
 		return err
 	}
 	if err := CheckModels(e, dir); err != nil {

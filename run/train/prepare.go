@@ -12,6 +12,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
@@ -22,7 +23,7 @@ import (
 // that lies there, and writes down how the run was started. Who plays the games itself
 // holds the run alone; else it is shared with the processes that play.
 func (r *training) prepareDir(ctx context.Context) (err error) {
-	if err := fsx.DefaultReserve.Check(fsx.OS, fsx.NearestDir(r.cfg.Root), 0); err != nil {
+	if err := fsx.DefaultReserve.Check(fsx.OS, fsx.NearestDir(r.cfg.Root), replay.ChunkBytes); err != nil {
 		return err
 	}
 	foreign := foreignIn(r.cfg.Root, r.opt.Locked)

@@ -15,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
+	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
@@ -319,7 +320,7 @@ func TestDryRunOfFullDisk(t *testing.T) {
 		"start":                func() error { _, _, err := tryTrain(t, t.Context(), dir, ""); return err },
 	} {
 		full, ok := asError[*fsx.SpaceError](what())
-		if !ok || full.Path != root || full.Need <= full.Total {
+		if !ok || full.Path != root || full.Need != fsx.DefaultReserve.Of(fsx.Space{Total: full.Total})+replay.ChunkBytes || full.Need <= full.Total {
 			t.Errorf("%s: %+v", name, full)
 		}
 		if entries, err := os.ReadDir(root); err != nil || len(entries) > 0 {
