@@ -86,6 +86,9 @@ func (o *ladderOptions) findEngine(c *cobra.Command) {
 
 // climb places a net.
 func (o *ladderOptions) climb(c *cobra.Command, spec string) (err error) {
+	if len(o.limits) == 0 {
+		return usagef("--limits: name visits or a time, such as 100 or 100ms")
+	}
 	var limits []ladder.Limit
 	for _, text := range o.limits {
 		l, err := ladder.ParseLimit(text)
