@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -307,6 +309,9 @@ or SIGTERM ends it with 5.`,
 		}
 		if err := s.resolve(c); err != nil {
 			return err
+		}
+		if _, err := os.ReadDir(opt.From); given(c, "models-dir") != "" && err != nil { // a name that is wrong would be waited for
+			return pathError(fmt.Errorf("--models-dir: %w; name the directory that trainers hand nets over in", err))
 		}
 		if opt.From != "" && s.effective.Origin("run_dir") == "default" { // locks and logs lie beside the nets
 			s.effective.Config.RunDir = new(filepath.Dir(filepath.Clean(opt.From)))

@@ -65,6 +65,9 @@ func OwnModels(dir run.Dir, models string) bool { return filepath.Clean(models) 
 func CheckModels(e *config.Effective, dir run.Dir) error {
 	models := e.Config.GetSelfplay().GetModelsDir()
 	if info, err := os.Stat(models); models != "" && !OwnModels(dir, models) && (err != nil || !info.IsDir()) {
+		if err == nil {
+			return e.Errorf("selfplay.models_dir", "name a directory of nets; --net plays a file", "it is a file")
+		}
 		return e.Errorf("selfplay.models_dir", "make the directory; while it is empty, random weights play", "no such directory")
 	}
 	return nil
