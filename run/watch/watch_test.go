@@ -537,8 +537,10 @@ func TestCompare(t *testing.T) {
 		t.Errorf("%v", values)
 	}
 	var said map[string]string
-	if code := ask(t, address+"/api/learning?run=3", &said); code != 400 || !strings.Contains(said["error"], "want 0 to 2") {
-		t.Errorf("%d: %v", code, said)
+	for _, what := range []string{"learning?run=3", "nets?run=5", "games?run=abc", "game?run=3", "playing?run=3", "think?run=3"} {
+		if code := ask(t, address+"/api/"+what, &said); code != 400 || !strings.Contains(said["error"], "want 0 to 2") {
+			t.Errorf("%s: %d: %v", what, code, said)
+		}
 	}
 }
 
