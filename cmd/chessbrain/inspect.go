@@ -278,6 +278,9 @@ at the end of each. It changes nothing, and the run may be at work.`,
 			if o.last < 1 {
 				return usagef("--last %d: want 1 or more", o.last)
 			}
+			if o.pgn && o.board {
+				return usagef("--pgn and --board: keep one of the two")
+			}
 			dir, info, err := setup.OpenDir(runArg(args))
 			if err != nil {
 				return usageError{err}
