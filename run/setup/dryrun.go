@@ -208,20 +208,23 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 	if err := checkPlays(e); err != nil {
 		return err
 	}
-	net, err := FirstNet(e, e.Config.GetSeed())
+	start, err := TrainingOf(e).look()
 	if err != nil {
 		return err
 	}
-	c, s := e.Config, e.Config.GetSelfplay()
+	c, s, dir := e.Config, e.Config.GetSelfplay(), start.Dir
+	if m, path, err := newestManifest(dir.Checkpoints); err != nil {
+		return err
+	} else if m != nil && s.GetModelsDir() == "" {
+		if err := start.checkNet(path); err != nil {
+			return err
+		}
+	}
 	stages, err := LookAtStages(e, PlayUses)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stages.Close()) }()
-	dir, _, err := Layout(c)
-	if err != nil {
-		return err
-	}
 	dir.Games = s.GetOutputDir()
 	if err := fsx.DefaultReserve.Check(fsx.OS, fsx.NearestDir(dir.Selfplay()), replay.ChunkBytes); err != nil {
 		return err
@@ -240,7 +243,7 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 		fmt.Fprintf(w, "warning: %s\n", lacks)
 	}
 	stages.DescribeTo(w)
-	fmt.Fprintf(w, "net: %s; before there is one, random weights of %s\n", from, net.Arch.Summary())
+	fmt.Fprintf(w, "net: %s; before there is one, random weights of %s\n", from, start.Initial.Arch.Summary())
 	plies, err := longestGame(c)
 	if err != nil {
 		return err

@@ -168,6 +168,11 @@ func (s *Start) checkTraining() error {
 			return otherRows(s.e, s.Dir.Root, s.Dir.Training, have, want)
 		}
 	}
+	return s.checkNet(path)
+}
+
+// checkNet refuses another net than that of the checkpoint at path.
+func (s *Start) checkNet(path string) error {
 	arch, err := ReadArch(filepath.Join(path, NetFile))
 	if err != nil { // a damaged net is the restart's to tell: it may take an older checkpoint
 		return nil
