@@ -55,6 +55,11 @@ func (o *Options) Validate() error {
 		if err := fsx.CanCreate(o.PGN); err != nil {
 			return fmt.Errorf("--pgn: %w", err)
 		}
+		for _, other := range []string{o.logPath(), o.Openings.File} {
+			if other != "" && fsx.SameFile(o.PGN, other) {
+				return askedf("--pgn: %s is the log or the openings of this match, too; name another file", o.PGN)
+			}
+		}
 	}
 	if o.Concurrency > 0 && o.Parallel > 0 {
 		return askedf("--concurrency and --parallel exclude each other")

@@ -97,6 +97,9 @@ func convertNet(c *cobra.Command, spec, out string, w *tools.NetWriter) error {
 	if err := checkOut(out); err != nil {
 		return err
 	}
+	if path, _, _ := config.NetPath(spec); fsx.SameFile(path, out) {
+		return usagef("--out: %s is the net that is read; name another file", out)
+	}
 	n, err := openNet(spec)
 	if err != nil {
 		return err

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 )
 
 // Reserve is the room that must stay free on a file system: the larger of both, and no
@@ -62,13 +64,37 @@ func NearestDir(path string) string {
 	}
 }
 
+// RealPath returns the absolute path without symbolic links of what exists of it.
+func RealPath(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	there := NearestDir(abs)
+	found, err := filepath.EvalSymlinks(there)
+	if err != nil {
+		return abs
+	}
+	return filepath.Join(found, strings.TrimPrefix(abs, there))
+}
+
+// SameFile says whether two paths name one file, there or to be made.
+func SameFile(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y) || RealPath(a) == RealPath(b)
+}
+
 // CanCreate tries whether a file can be written on the operating system's disk,
 // before hours of work are done for it. It leaves nothing behind.
 func CanCreate(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return &fs.PathError{Op: "write", Path: path, Err: errors.New("is a directory")}
+		return &fs.PathError{Op: "write", Path: path, Err: syscall.EISDIR}
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".create-*.tmp")
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		failed.Op, failed.Path = "write", path // not the name that was tried
+	}
 	if err != nil {
 		return err
 	}

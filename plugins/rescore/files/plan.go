@@ -77,7 +77,7 @@ func Plan(inputs []string, out string) ([]Job, error) {
 			return nil, fmt.Errorf("%w: %s and %s would both become %s: rescore them into two directories", ErrInput, other, j.In, j.Out)
 		}
 		from[j.Out] = j.In
-		if sameFile(j.In, j.Out) {
+		if fsx.SameFile(j.In, j.Out) {
 			return nil, fmt.Errorf("%w: %s would be written over itself: choose another directory for the output", ErrInput, j.In)
 		}
 	}
@@ -107,27 +107,6 @@ func planDir(jobs []Job, dir, out string) ([]Job, error) {
 // within says whether path is dir or lies in it, symbolic links followed as far
 // as they exist.
 func within(path, dir string) bool {
-	rel, err := filepath.Rel(real(dir), real(path))
+	rel, err := filepath.Rel(fsx.RealPath(dir), fsx.RealPath(path))
 	return err == nil && filepath.IsLocal(rel)
-}
-
-// real returns the absolute path without symbolic links of what exists of it.
-func real(path string) string {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return path
-	}
-	there := fsx.NearestDir(abs)
-	found, err := filepath.EvalSymlinks(there)
-	if err != nil {
-		return abs
-	}
-	return filepath.Join(found, strings.TrimPrefix(abs, there))
-}
-
-// sameFile says whether both paths name one existing file.
-func sameFile(a, b string) bool {
-	x, err1 := os.Stat(a)
-	y, err2 := os.Stat(b)
-	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
