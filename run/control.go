@@ -193,7 +193,7 @@ func (c *control) reply(m Message) Message {
 		decoder := json.NewDecoder(bytes.NewReader(m.Payload))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(&s); err != nil {
-			return message("error", `swap-plugin wants a payload {"kind","stages":[{"name","settings"}],"dry_run"}: `+err.Error())
+			return message("error", `swap-plugin wants a payload {"kind","stages":[{"name","settings"}],"dry_run"}: `+PlainJSON(err).Error())
 		}
 		done := s.Kind + ": " + s.names()
 		if s.DryRun {

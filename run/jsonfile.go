@@ -1,11 +1,13 @@
 package run
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 )
@@ -21,6 +23,15 @@ func ReadJSON(path string, into any) (there bool, err error) {
 		return false, err
 	}
 	return true, json.Unmarshal(data, into)
+}
+
+// PlainJSON is an error of reading JSON as text, without the names of Go's types.
+func PlainJSON(err error) error {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		plain := cmp.Or(wrong.Field, "it") + " has the wrong type: " + wrong.Value
+		return errors.New(strings.Replace(err.Error(), wrong.Error(), plain, 1))
+	}
+	return err
 }
 
 // WriteJSON replaces a file of a run by a value as JSON; nil means on stable storage.

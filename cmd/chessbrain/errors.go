@@ -137,7 +137,7 @@ func pathError(err error) error {
 
 // printError writes one line a fault: what is wrong and what to do.
 func printError(w io.Writer, err error) {
-	for line := range strings.Lines(err.Error()) {
+	for line := range strings.Lines(run.PlainJSON(err).Error()) {
 		fmt.Fprintf(w, "chessbrain: %s\n", strings.TrimSuffix(line, "\n"))
 	}
 }

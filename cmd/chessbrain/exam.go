@@ -8,8 +8,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"text/tabwriter"
@@ -69,8 +67,8 @@ mastery): from mates in one to farther and farther away.`,
 			if output == "" {
 				return write(c.OutOrStdout())
 			}
-			if _, err := os.Stat(filepath.Dir(output)); err != nil {
-				return pathError(fmt.Errorf("--output: %w", err))
+			if err := canCreate("output", output); err != nil {
+				return err
 			}
 			return pathError(fsx.WriteFileFunc(fsx.OS, output, write))
 		},

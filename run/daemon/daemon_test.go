@@ -224,7 +224,7 @@ func TestBadLines(t *testing.T) {
 		`{"type":"start_training","payload":{}}`:      "config_filepath is missing",
 		`{"type":"start_training"}`:                   "config_filepath is missing",
 		`{"type":"start_training","payload":{"a":1}}`: `want a payload {\"config_filepath\": FILE}`,
-		`{"type":"start_training","payload":[]}`:      "want a payload",
+		`{"type":"start_training","payload":[]}`:      "FILE}: it has the wrong type: array",
 		`{"type":"stop","payload":{"now":true}}`:      "want an empty payload",
 		`{"type":"stop","load":{}}`:                   "unknown field",
 		`[1]`:                                         "not a line",
