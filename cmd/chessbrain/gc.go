@@ -88,9 +88,7 @@ all that is in it, or the file, alone.`,
 				if err := change(fsx.OS, path); err != nil {
 					return pathError(err)
 				}
-				if _, err := fmt.Fprintf(c.OutOrStdout(), "%s is %s\n", path, word); err != nil {
-					return err
-				}
+				fmt.Fprintf(c.OutOrStdout(), "%s is %s\n", path, word)
 			}
 			return nil
 		},

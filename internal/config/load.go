@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -62,14 +61,9 @@ func readFile(path string) ([]byte, error) {
 		return nil, &Error{Where: path, Reason: "this is not a textproto file",
 			Remedy: "write it like configs/example.textproto, as NAME.textproto"}
 	}
-	f, err := fsx.Open(path)
+	text, err := fsx.ReadUpTo(fsx.OS, path, MaxFileBytes)
 	if err != nil {
 		return nil, &Error{Where: path, Reason: fmt.Sprintf("cannot be opened: %v", errors.Unwrap(err)), Remedy: "check the path given with --config"}
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
-	if err != nil {
-		return nil, &Error{Where: path, Reason: fmt.Sprintf("cannot be read: %v", err)}
 	}
 	if len(text) > MaxFileBytes {
 		return nil, &Error{Where: path + ":1:1", Reason: fmt.Sprintf("longer than %d bytes, so not a configuration", MaxFileBytes)}

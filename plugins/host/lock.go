@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -29,14 +28,9 @@ type Lock struct {
 // ReadLock reads a lock file. Errors name the line; one about a file that is not
 // there is fs.ErrNotExist.
 func ReadLock(path string) (*Lock, error) {
-	f, err := fsx.Open(path)
+	data, err := fsx.ReadUpTo(fsx.OS, path, maxLockBytes)
 	if err != nil {
 		return nil, fmt.Errorf("lock file: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxLockBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("lock file %s: %w", path, err)
 	}
 	l := &Lock{Path: path, Programs: map[string]string{}}
 	if err := l.parse(data); err != nil {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/arena/ladder"
-	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
@@ -122,14 +120,9 @@ func (r *rater) climber(n catalogue.Net) (*Climber, error) {
 // where it is damaged: it is made anew from the games beside it.
 func readLadder(path string) (*ladder.Result, error) {
 	r := &ladder.Result{}
-	data, err := fsx.ReadFile(fsx.OS, path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return r, nil
-	}
-	if err != nil {
+	if there, err := run.ReadJSON(path, r); err != nil && !there {
 		return nil, err
-	}
-	if json.Unmarshal(data, r) != nil {
+	} else if err != nil {
 		return &ladder.Result{}, nil
 	}
 	return r, nil
