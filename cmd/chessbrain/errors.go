@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -127,12 +128,15 @@ func between(flag string, value, low, high int) error {
 // pathError makes a usage error of a path that the user gave and that is not
 // there, does not hold what it should, or cannot be written.
 func pathError(err error) error {
-	for _, target := range []error{checkpoint.ErrNoCheckpoint, fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR, syscall.EISDIR, syscall.EROFS} {
-		if errors.Is(err, target) {
-			return usageError{err}
-		}
+	if isAny(err, checkpoint.ErrNoCheckpoint, fs.ErrNotExist, fs.ErrPermission, syscall.EROFS) {
+		return usageError{err}
 	}
 	return err
+}
+
+// isAny says whether err is or wraps one of the others.
+func isAny(err error, others ...error) bool {
+	return slices.ContainsFunc(others, func(other error) bool { return errors.Is(err, other) })
 }
 
 // printError writes one line a fault: what is wrong and what to do.
@@ -162,8 +166,9 @@ func exitCode(err error) int {
 		return exitCorrupt
 	case errors.As(err, &coded):
 		return coded.ExitCode()
-	case as[usageError](err), as[*fsx.LockedError](err), errors.Is(err, trainer.ErrConfig), errors.Is(err, checkpoint.ErrStateMismatch),
-		errors.Is(err, host.ErrUnknown), errors.Is(err, host.ErrSettings):
+	case as[usageError](err), as[*fsx.LockedError](err),
+		isAny(err, trainer.ErrConfig, checkpoint.ErrStateMismatch, host.ErrUnknown, host.ErrSettings),
+		isAny(err, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG, syscall.ELOOP): // a path that somebody named is another thing
 		return exitUsage
 	case as[*host.Error](err):
 		return exitPlugin

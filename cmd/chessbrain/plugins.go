@@ -160,7 +160,7 @@ and asks. The exit code is 4 where a program may not run.`,
 				}
 			}
 			lines, failed := h.List(lock)
-			if failed != nil {
+			if exitCode(failed) == exitFailure {
 				failed = codedError{failed, exitPlugin}
 			}
 			return errors.Join(answerLines(c, lines, host.WriteList), failed)

@@ -72,7 +72,7 @@ func scan(dirs []string) ([]Program, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("plugin directory: %w", err)
+			return nil, fmt.Errorf("plugin directory: %w; --plugin-dir and $%s name directories", err, DirEnv)
 		}
 		if err := checkSafeDir(dir); err != nil {
 			return nil, refused("directory", err)
