@@ -26,7 +26,7 @@ func Kinds(path string) (*ModelKinds, error) {
 		name = path
 	}
 	kinds := &ModelKinds{}
-	if err := unmarshal(name, text, kinds); err != nil {
+	if err := unmarshal(name, text, kinds, ""); err != nil {
 		return nil, err
 	}
 	seen := map[string]bool{}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -76,12 +77,13 @@ func readFile(path string) ([]byte, error) {
 // checked by Resolve.
 func Parse(name string, text []byte) (*File, error) {
 	f := &File{Name: name, Config: &Config{}, text: string(text)}
-	f.places = scan(f.text, f.Config.ProtoReflect().Descriptor())
-	if err := unmarshal(name, text, f.Config); err != nil {
+	var words string
+	f.places, words = scan(f.text, f.Config.ProtoReflect().Descriptor())
+	if err := unmarshal(name, text, f.Config, words); err != nil {
 		return nil, err
 	}
 	if proto.Size(f.Config) == 0 {
-		return nil, &Error{Where: name + ":1:1", Reason: "the file says nothing", Remedy: "start from configs/example.textproto, or leave --config away"}
+		return nil, &Error{Where: name + ":1:1", Reason: "the file says nothing", Remedy: "start from configs/example.textproto; a run has copies of its own in config-history"}
 	}
 	if v := f.Config.GetVersion(); v != Default_Config_Version {
 		return nil, &Error{Where: f.Where("version"), Field: "version", Value: strconv.Itoa(int(v)),
@@ -96,8 +98,8 @@ func Parse(name string, text []byte) (*File, error) {
 var prototextError = regexp.MustCompile(`\(line (\d+):(\d+)\):[\s\x{a0}]*(.*)`)
 
 // unmarshal parses a textproto and turns prototext's complaint into an *Error
-// with file:line:column.
-func unmarshal(name string, text []byte, m proto.Message) error {
+// with file:line:column. words are what an enum takes, where the text has another word.
+func unmarshal(name string, text []byte, m proto.Message, words string) error {
 	err := prototext.Unmarshal(text, m)
 	if err == nil {
 		return nil
@@ -108,6 +110,12 @@ func unmarshal(name string, text []byte, m proto.Message) error {
 		where, reason = fmt.Sprintf("%s:%s:%s", name, p[1], p[2]), p[3]
 	}
 	e := &Error{Where: where, Reason: strings.ReplaceAll(reason, "\u00a0", " ")}
+	switch {
+	case reason == io.ErrUnexpectedEOF.Error():
+		e.Where, e.Remedy = fmt.Sprintf("%s:%d", name, 1+bytes.Count(bytes.TrimSpace(text), []byte("\n"))), "close what is open: a } or a quote is missing"
+	case strings.HasPrefix(e.Reason, "invalid value for enum") && words != "":
+		e.Remedy = "want " + words
+	}
 	if name, unknown := strings.CutPrefix(e.Reason, "unknown field: "); unknown {
 		e.Remedy = "chessbrain recipes show example lists every key"
 		if near := nearField(name, m.ProtoReflect().Descriptor()); near != "" {
@@ -166,12 +174,13 @@ func edits(a, b string) int {
 // needs 4.
 const maxDepth = 50
 
-// scan finds at which byte each field of a textproto stands. It promises nothing on a
+// scan finds at which byte each field of a textproto stands, and what the first enum takes
+// that has another word, "" = none. It promises nothing on a
 // text that prototext refuses, but ends and does not panic.
-func scan(text string, md protoreflect.MessageDescriptor) map[string]int {
+func scan(text string, md protoreflect.MessageDescriptor) (places map[string]int, words string) {
 	s := scanner{text: text, tokens: tokens.FindAllStringIndex(text, -1), places: map[string]int{}}
 	s.message("", md, 0, 0)
-	return s.places
+	return s.places, s.words
 }
 
 // tokens are comments, string literals, names or numbers, and single other characters.
@@ -181,6 +190,7 @@ type scanner struct {
 	text   string
 	tokens [][]int        // that are left: begin and end
 	places map[string]int // by field path; list elements as path[i], and path for the first
+	words  string
 }
 
 // peek skips comments and returns the first byte of the next token, 0 at the end.
@@ -279,7 +289,10 @@ func (s *scanner) value(path string, fd protoreflect.FieldDescriptor, depth int)
 			c = s.peek()
 		}
 	case c != 0 && wordByte(c):
-		s.next()
+		text, _ := s.next()
+		if fd != nil && fd.Enum() != nil && fd.Enum().Values().ByName(protoreflect.Name(text)) == nil && s.words == "" {
+			s.words = strings.ToUpper(strings.ReplaceAll(kindName(fd), "-", "_"))
+		}
 	default:
 		return false
 	}
