@@ -54,6 +54,9 @@ func newTracker(dir run.Dir, c *config.Config, mlflow, wandb string) *track.Foll
 
 // trackOnce writes the metrics of a run's trainings as they are now.
 func trackOnce(root, mlflow, wandb string) error {
+	if isFile(mlflow) || isFile(wandb) {
+		return usagef("--mlflow %s --wandb %s: one of them is a file; name directories", mlflow, wandb)
+	}
 	if mlflow == "" && wandb == "" {
 		return nil
 	}

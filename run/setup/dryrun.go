@@ -213,12 +213,12 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 		return err
 	}
 	c, s, dir := e.Config, e.Config.GetSelfplay(), start.Dir
-	if m, path, err := newestManifest(dir.Checkpoints); err != nil {
+	m, path, err := newestManifest(dir.Checkpoints)
+	if err == nil && m != nil && s.GetModelsDir() == "" {
+		err = start.checkNet(path)
+	}
+	if err != nil {
 		return err
-	} else if m != nil && s.GetModelsDir() == "" {
-		if err := start.checkNet(path); err != nil {
-			return err
-		}
 	}
 	stages, err := LookAtStages(e, PlayUses)
 	if err != nil {
@@ -277,6 +277,8 @@ func checkRunDir(e *config.Effective) error {
 		{"run_dir", e.Config.GetRunDir()},
 		{"training.checkpoint.dir", e.Config.GetTraining().GetCheckpoint().GetDir()},
 		{"metrics.dir", e.Config.GetMetrics().GetDir()},
+		{"metrics.mlflow", e.Config.GetMetrics().GetMlflow()},
+		{"metrics.wandb", e.Config.GetMetrics().GetWandb()},
 		{"selfplay.output_dir", e.Config.GetSelfplay().GetOutputDir()},
 	} {
 		if d.path == "" {

@@ -80,12 +80,10 @@ func (g growth) behind(a nn.Arch) growth {
 // check refuses steps of which one does not grow from the net before, the first one from a.
 func (g growth) check(a nn.Arch) error {
 	for i, s := range g {
-		if i == 0 && len(g.behind(a)) < len(g) {
-			a = s.arch // it is done, and need not come from a
-			continue
-		}
-		if err := a.GrowsTo(s.arch); err != nil {
-			return err
+		if i > 0 || len(g.behind(a)) == len(g) { // else it is done, and need not come from a
+			if err := a.GrowsTo(s.arch); err != nil {
+				return err
+			}
 		}
 		a = s.arch
 	}
