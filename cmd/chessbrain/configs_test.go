@@ -73,7 +73,7 @@ func dryRun(t *testing.T, command, path string) {
 			t.Fatal(err)
 		}
 	}
-	for name, text := range map[string]string{"games.pgn": "", "starts.txt": "8/8/8/8/8/2k5/8/KQ6 w - - 0 1\n"} {
+	for name, text := range map[string]string{"games.pgn": "[Event \"a\"]\n[Result \"1-0\"]\n\n1. e4 e5 2. Qh5 Nc6 3. Bc4 Nf6 4. Qxf7# 1-0\n", "starts.txt": "8/8/8/8/8/2k5/8/KQ6 w - - 0 1\n"} {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}

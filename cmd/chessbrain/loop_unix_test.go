@@ -125,7 +125,7 @@ func TestLoopScriptHoldsTheRun(t *testing.T) {
 		{"a trained main 16x1 0", "learns from games as they are played"},
 		{"a trained main 8x1 0", "model.arch.conv_tower.filters: 16 -> 8"},
 		{"a looped main 8x1 0", "model.arch.conv_tower.filters: 16 -> 8"},
-		{"b looped main 16x1 0", "the run in looped is job a"},
+		{"b looped main 16x1 0", `name: "a" -> "b"`},
 	} {
 		words := strings.Fields(c.args)
 		at := filepath.Join(dir, words[1])

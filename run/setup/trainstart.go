@@ -96,8 +96,13 @@ func (s *Start) compare() error {
 		change.Remedy = "compute as before (--device, --cpu-tier, --precision, --amp, --no-amp), or give up --deterministic"
 		diff.Refused = append(diff.Refused, change)
 	}
-	s.Changes = slices.DeleteFunc(diff.Logged, func(c config.Change) bool { // the loop sets it at each start
-		return c.Path == "training.max_epochs_this_instance" && s.e.Origin(c.Path) == "default"
+	s.Changes = slices.DeleteFunc(diff.Logged, func(c config.Change) bool {
+		renamed := c.Path == "name" && c.Old != "" && s.e.Origin("name") == "--name" // a recipe's or a file's is its own
+		if renamed {
+			c.Remedy = "leave it out, or use another --run-dir"
+			diff.Refused = append(diff.Refused, c)
+		}
+		return renamed || c.Path == "training.max_epochs_this_instance" && s.e.Origin(c.Path) == "default" // the loop sets it at each start
 	})
 	return diff.Err()
 }

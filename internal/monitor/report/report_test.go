@@ -171,7 +171,7 @@ func TestReadErrors(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if _, err := Read(path + "x"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Read(path + "x"); !errors.Is(err, ErrEmpty) {
 		t.Error(err)
 	}
 }
