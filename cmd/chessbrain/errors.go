@@ -168,7 +168,7 @@ func exitCode(err error) int {
 		return coded.ExitCode()
 	case as[usageError](err), as[*fsx.LockedError](err),
 		isAny(err, trainer.ErrConfig, checkpoint.ErrStateMismatch, host.ErrUnknown, host.ErrSettings),
-		isAny(err, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG, syscall.ELOOP): // a path that somebody named is another thing
+		isAny(err, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG, syscall.ELOOP, fsx.ErrNotFile): // a path that somebody named is another thing
 		return exitUsage
 	case as[*host.Error](err):
 		return exitPlugin

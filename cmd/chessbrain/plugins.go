@@ -39,6 +39,7 @@ type pluginFlags struct {
 	run  string
 
 	notify func(host.Event) // told of what happens to plugins; nil = nobody
+	most   time.Duration    // for a plugin to start; 0 or more than 30 s = 30 s
 }
 
 // bindDirs registers --plugin-dir.
@@ -89,6 +90,9 @@ func (f *pluginFlags) open(c *cobra.Command) (*host.Host, error) {
 	}
 	o := setup.HostOptions(p, f.run, warnings(c))
 	o.Notify = f.notify
+	if f.most > 0 {
+		o.StartTimeout = min(f.most, 30*time.Second)
+	}
 	return host.New(o)
 }
 
@@ -286,7 +290,7 @@ func (o *pluginsTestOptions) run(c *cobra.Command, args []string) (err error) {
 		return usagef("--timeout %v: want more than 0", o.timeout)
 	}
 	var failed plugintest.Failures
-	o.notify = failed.Note
+	o.notify, o.most = failed.Note, o.timeout
 	h, found, err := o.openStage(c, kind, args[0])
 	if err != nil {
 		return err

@@ -221,6 +221,9 @@ func certify(key *ecdsa.PrivateKey, hosts []string, now time.Time) ([]byte, erro
 	return out.Bytes(), nil
 }
 
+// ErrKey says that a file holds no key with its certificate.
+var ErrKey = errors.New("no key with its certificate")
+
 // ReadKey reads the file of a key, or makes one for its owner alone.
 func ReadKey(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -230,7 +233,7 @@ func ReadKey(path string) ([]byte, error) {
 			_, err = tls.X509KeyPair(key, key)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w; remove the file, and a new one is made: links are new ones then", path, err)
+			return nil, fmt.Errorf("%w: %w; remove the file, and a new one is made: links are new ones then", ErrKey, err)
 		}
 		return key, nil
 	}

@@ -42,6 +42,9 @@ var (
 	ErrNoLocks = errors.New("this file system has no locks")
 )
 
+// ErrNotFile says that something that is to be read is neither file nor directory.
+var ErrNotFile = errors.New("it is no regular file")
+
 // Open opens a file to read it. A pipe that has a name would be waited for without an end:
 // what is neither file nor directory is refused, except what this process has open already.
 func Open(name string) (*os.File, error) { return openFile(name, os.O_RDONLY, 0) }
@@ -49,7 +52,7 @@ func Open(name string) (*os.File, error) { return openFile(name, os.O_RDONLY, 0)
 func openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	if flag == os.O_RDONLY && name != "/dev/stdin" && !strings.HasPrefix(name, "/dev/fd/") {
 		if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-			return nil, &os.PathError{Op: "open", Path: name, Err: errors.New("it is no regular file")}
+			return nil, &os.PathError{Op: "open", Path: name, Err: ErrNotFile}
 		}
 	}
 	var f *os.File

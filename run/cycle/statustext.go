@@ -12,6 +12,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // shownRatings is how many lines of the rating list the page shows.
@@ -21,9 +22,12 @@ const shownRatings = 5
 func (s *Status) Write(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
-	if s.Job == "" {
+	switch {
+	case s.Job == "" && fsx.IsFile(run.Dir{Root: s.Root}.RunFile()):
+		row("run", "%s, whose run.json cannot be read", s.Root)
+	case s.Job == "":
 		row("run", "%s (nothing is trained yet)", s.Root)
-	} else {
+	default:
 		row("run", "%s in %s, begun %s, %s, chessbrain %s", s.Job, s.Root, clock(s.Created), monitor.Count(s.Starts, "start"), s.Program)
 	}
 	s.writeLoop(row)

@@ -222,7 +222,7 @@ func (h *host) invite() (err error) {
 }
 
 func (h *host) listen() error {
-	key, err := fleet.ReadKey(h.fleet.key())
+	key, err := h.fleet.readKey()
 	if err != nil {
 		return err
 	}

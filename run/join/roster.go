@@ -69,6 +69,15 @@ func (d Dir) Change(change func(m *fleet.Members) error) error {
 	return errors.Join(err, lock.Release())
 }
 
+// readKey reads the server's key, or makes one.
+func (d Dir) readKey() ([]byte, error) {
+	key, err := fleet.ReadKey(d.key())
+	if errors.Is(err, fleet.ErrKey) {
+		err = &fsx.CorruptError{Path: d.key(), Reason: err.Error()}
+	}
+	return key, err
+}
+
 // Link returns the link of a member to a host at address, and makes the server's key
 // where there is none yet. Servers of others are known to the players' authorities.
 func (d Dir) Link(seed, address string, others bool) (fleet.Link, error) {
@@ -76,7 +85,7 @@ func (d Dir) Link(seed, address string, others bool) (fleet.Link, error) {
 	if others {
 		return link, nil
 	}
-	key, err := fleet.ReadKey(d.key())
+	key, err := d.readKey()
 	if err == nil {
 		link.Pin, err = fleet.Pin(key)
 	}
@@ -103,7 +112,7 @@ func (d Dir) WriteCluster(addresses, dir string) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := fleet.ReadKey(d.key())
+	key, err := d.readKey()
 	if err != nil {
 		return nil, err
 	}
