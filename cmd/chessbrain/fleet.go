@@ -228,7 +228,7 @@ func joining(c *cobra.Command, s *session, text string) (link fleet.Link, err er
 		}
 	}
 	if !c.Flags().Changed("run-dir") {
-		if err := c.Flags().Set("run-dir", filepath.Join("runs", fmt.Sprintf("joined-%x", link.Pin[:4]))); err != nil {
+		if err := c.Flags().Set("run-dir", filepath.Join("runs", "joined-"+link.Server()[:8])); err != nil {
 			return link, err
 		}
 	}
@@ -237,13 +237,18 @@ func joining(c *cobra.Command, s *session, text string) (link fleet.Link, err er
 	return link, err
 }
 
-// planJoin checks what can be known before the run is asked, and says what would be done.
-func planJoin(e *config.Effective, link fleet.Link, w io.Writer) error {
+// planJoin checks what can be known before anything is made, and says what would be done.
+// Only a player that is known waits for a run that is away.
+func planJoin(e *config.Effective, link fleet.Link, dry bool, w io.Writer) error {
 	root := e.Config.GetRunDir()
-	if err := join.CheckPlayer(root, link); err != nil {
+	known, err := join.CheckPlayer(root, link)
+	if err != nil {
 		return usageError{err}
 	}
-	_, err := fmt.Fprintf(w, "Would play for the run at %s, as it says, and keep games and nets in %s\n", link.Address, root)
+	if !known && !dry {
+		return link.Reach()
+	}
+	_, err = fmt.Fprintf(w, "Would play for the run at %s, as it says, and keep games and nets in %s\n", link.Address, root)
 	return err
 }
 

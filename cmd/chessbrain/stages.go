@@ -217,7 +217,7 @@ ends at once.`,
 				if err != nil {
 					return err
 				}
-				s.plan = func(e *config.Effective, w io.Writer) error { return planJoin(e, to, w) }
+				s.plan = func(e *config.Effective, w io.Writer) error { return planJoin(e, to, s.dryRun, w) }
 				s.rereads = false
 				return perform(c, s, func(ctx context.Context) (*play.PlaySummary, error) {
 					return joined(ctx, s, to, play.SelfPlayOptions{MaxGames: games})

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -34,6 +35,15 @@ func (l Link) String() string {
 		return fmt.Sprintf("%s://%s/?", scheme, l.Address)
 	}
 	return fmt.Sprintf("%s://%s/%s", scheme, l.Address, base64.RawURLEncoding.EncodeToString(append(raw, l.Pin...)))
+}
+
+// Server identifies whom the link leads to, in hexadecimal: by the servers' key or, where
+// authorities know them, by their addresses.
+func (l Link) Server() string {
+	if l.Pin == "" {
+		return SumOf([]byte(l.Address))
+	}
+	return hex.EncodeToString([]byte(l.Pin))
 }
 
 // ParseLink reads a link.

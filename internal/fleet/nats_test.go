@@ -24,7 +24,7 @@ func TestLinks(t *testing.T) {
 	}
 	want := Link{Address: "[::1]:4222", Seed: seed, Pin: strings.Repeat("p", 32)}
 	for _, link := range []Link{want, {Address: "a:1,[::1]:2,c:65535", Seed: seed, Pin: want.Pin}, {Address: "a:1", Seed: seed}} {
-		if got, err := ParseLink(link.String()); err != nil || got != link {
+		if got, err := ParseLink(link.String()); err != nil || got != link || len(got.Server()) != 64 {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -80,10 +82,27 @@ func (l Link) dial(name string, patient bool, log *slog.Logger) (*nats.Conn, err
 		return nil, fmt.Errorf("%s %w", l.Address, errNoMember)
 	case errors.Is(err, errOtherKey):
 		return nil, fmt.Errorf("join the run at %s: %w", l.Address, err)
-	case err != nil: // in words: its kinds say nothing of this machine's files
-		return nil, fmt.Errorf("join the run at %s: %v; is the run at work there, and does the port let this machine in?", l.Address, err)
+	case err != nil:
+		return nil, l.unreached(err)
 	}
 	return nc, nil
+}
+
+// unreached says in words that nobody answers: the kind of err says nothing of this
+// machine's files.
+func (l Link) unreached(err error) error {
+	return fmt.Errorf("join the run at %s: %v; is the run at work there, and does the port let this machine in?", l.Address, err)
+}
+
+// Reach tries whether one of the link's servers takes a connection.
+func (l Link) Reach() (err error) {
+	for address := range strings.SplitSeq(l.Address, ",") {
+		var c net.Conn
+		if c, err = net.DialTimeout("tcp", address, apiTime); err == nil {
+			return c.Close()
+		}
+	}
+	return l.unreached(err)
 }
 
 // newPost returns the player's side on nc, which it owns.

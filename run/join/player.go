@@ -2,7 +2,6 @@ package join
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -33,7 +32,7 @@ type PlayerOptions struct {
 // joined is the file of a player's directory that says where it belongs.
 type joined struct {
 	Instance string `json:"instance"`
-	Server   string `json:"server"` // hash of its key
+	Server   string `json:"server"` // fleet.Link.Server
 	Job      string `json:"job"`
 	Process  uint64 `json:"process"`
 }
@@ -69,16 +68,17 @@ func Play(ctx context.Context, opt PlayerOptions) (*play.PlaySummary, error) {
 	return summary, errors.Join(err, p.post.Close())
 }
 
-// CheckPlayer says why a directory cannot be that of a player for a link's run.
-func CheckPlayer(root string, link fleet.Link) error {
-	_, err := belong(root, link)
-	return err
+// CheckPlayer says why a directory cannot be that of a player for a link's run; known says
+// that it is one.
+func CheckPlayer(root string, link fleet.Link) (known bool, err error) {
+	mine, err := belong(root, link)
+	return mine.Job != "", err
 }
 
 // belong reads what a player's directory says of itself, or makes that of a new one.
 func belong(root string, link fleet.Link) (mine joined, err error) {
 	path := joinedFile(root)
-	server := hex.EncodeToString([]byte(link.Pin))
+	server := link.Server()
 	there, err := run.ReadJSON(path, &mine)
 	switch {
 	case err != nil:
