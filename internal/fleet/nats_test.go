@@ -74,7 +74,7 @@ func TestWhoMayJoin(t *testing.T) {
 	refused(other, "takes this link's key no more")
 	other = links[0]
 	other.Address = "127.0.0.1:1"
-	refused(other, "join the run at 127.0.0.1:1")
+	refused(other, "reach the server at 127.0.0.1:1")
 
 	p, err := Dial(links[0], "one", false, silent)
 	if err != nil {

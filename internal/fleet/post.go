@@ -81,7 +81,7 @@ func (l Link) dial(name string, patient bool, log *slog.Logger) (*nats.Conn, err
 	case errors.Is(err, nats.ErrAuthorization):
 		return nil, fmt.Errorf("%s %w", l.Address, errNoMember)
 	case errors.Is(err, errOtherKey):
-		return nil, fmt.Errorf("join the run at %s: %w", l.Address, err)
+		return nil, fmt.Errorf("reach the server at %s: %w", l.Address, err)
 	case err != nil:
 		return nil, l.unreached(err)
 	}
@@ -91,7 +91,7 @@ func (l Link) dial(name string, patient bool, log *slog.Logger) (*nats.Conn, err
 // unreached says in words that nobody answers: the kind of err says nothing of this
 // machine's files.
 func (l Link) unreached(err error) error {
-	return fmt.Errorf("join the run at %s: %v; is the run at work there, and does the port let this machine in?", l.Address, err)
+	return fmt.Errorf("reach the server at %s: %v; is it at work, and does the port let this machine in?", l.Address, err)
 }
 
 // Reach tries whether one of the link's servers takes a connection.
