@@ -87,6 +87,7 @@ func (o *Options) Validate() error {
 	}
 	return cmp.Or(replay.Wrong(len(o.InputDirs) == 0, "no input directory: name one with game files below it"),
 		replay.Wrong(o.OutputDir == "", "no output directory"),
+		replay.Wrong(fsx.IsFile(o.ScratchDir), "scratch-dir %s is a file: name a directory", o.ScratchDir),
 		replay.Wrong(o.Threads < 1 || o.Threads > 1024, "num-threads %d: want 1 to 1024", o.Threads),
 		replay.Wrong(o.Memory < 0 || o.Memory > 0 && o.Memory < 1<<20, "memory %d bytes: want 1 MiB or more", o.Memory),
 		replay.Wrong(o.Keep < 0, "keep %d: want 0 or more", o.Keep),

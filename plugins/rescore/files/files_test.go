@@ -357,6 +357,7 @@ func TestPlanRefuses(t *testing.T) {
 		{"lies in the input", filepath.Join(link, "new", "deep"), []string{filepath.Join(dir, "a")}},
 		{"over itself", filepath.Join(dir, "a"), []string{games}},
 		{"over itself", link, []string{games}},
+		{"is a file", text, []string{games}},
 	} {
 		if _, err := Plan(c.in, c.out); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v to %s: %v, want %q", c.in, c.out, err, c.want)

@@ -53,6 +53,9 @@ func KindOf(path string) (Kind, bool) {
 // ErrInput: an input that is not there or holds no such file, two files of one
 // name, and an out that lies in an input directory.
 func Plan(inputs []string, out string) ([]Job, error) {
+	if fsx.IsFile(out) {
+		return nil, fmt.Errorf("%w: %s is a file: name a directory for the output", ErrInput, out)
+	}
 	var jobs []Job
 	for _, in := range inputs {
 		info, err := os.Stat(in)
