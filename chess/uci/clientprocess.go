@@ -151,15 +151,14 @@ func (p *process) lastWords() string {
 func (p *process) send(text string, limit time.Duration) error {
 	p.note('>', text)
 	err := p.stdin.SetWriteDeadline(time.Now().Add(limit))
-	late := func() bool { return false }
+	var timer *time.Timer
 	if errors.Is(err, os.ErrNoDeadline) { // Windows' pipes have none: the end of the process ends the write
-		timer := time.AfterFunc(limit, p.KillGroup)
-		late, err = func() bool { return !timer.Stop() }, nil
-	}
-	if err != nil {
+		timer = time.AfterFunc(limit, p.KillGroup)
+	} else if err != nil {
 		return err
 	}
-	if _, err = p.stdin.WriteString(text + "\n"); late() {
+	_, err = p.stdin.WriteString(text + "\n")
+	if timer != nil && !timer.Stop() {
 		err = os.ErrDeadlineExceeded
 	}
 	return err

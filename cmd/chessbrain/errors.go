@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/encoding/lc0"
+	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
@@ -81,7 +83,7 @@ func noArgs(c *cobra.Command, args []string) error {
 		return usagef("unknown command %q for %q%s", args[0], c.CommandPath(), meant(args[0], names...))
 	}
 	hint := ""
-	if c.Flags().Lookup("net") != nil {
+	if _, err := os.Stat(args[0]); c.Flags().Lookup("net") != nil && (err == nil || args[0] == config.NetBuiltin) {
 		hint = "; did you mean --net " + args[0] + "?"
 	}
 	return usagef("%s takes no argument, got %q%s", c.CommandPath(), args[0], hint)

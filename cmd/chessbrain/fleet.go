@@ -77,7 +77,7 @@ Whoever has it can play for the run, and do nothing else; chessbrain fleet revok
 			if address == "" {
 				address = roster.Address
 			}
-			if _, err := fleet.ParseAddresses(address); address != "" && err != nil {
+			if err := fleet.CheckAddresses(address); address != "" && err != nil {
 				return usagef("--address: %w", err)
 			}
 			if address == "" {
@@ -162,7 +162,7 @@ again and let the servers read them (nats-server --signal reload). The port 2000
 			if err != nil {
 				return err
 			}
-			if _, err := fleet.ParseAddresses(args[1]); err != nil {
+			if err := fleet.CheckAddresses(args[1]); err != nil {
 				return usageError{err}
 			}
 			if out == "" {
@@ -291,7 +291,7 @@ func (o *openTo) check() error {
 	if o.nats == "" {
 		return nil
 	}
-	if _, err := fleet.ParseAddresses(o.nats); err != nil {
+	if err := fleet.CheckAddresses(o.nats); err != nil {
 		return usagef("--nats: %w: want those of NATS servers, with commas between", err)
 	}
 	return nil

@@ -1439,7 +1439,7 @@ type Config struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Version of this schema that the file was written for. A newer one is refused.
 	Version *int32 `protobuf:"varint,1,opt,name=version,def=1" json:"version,omitempty"`
-	// Name of the configuration, any text. It also becomes the job id where job_id is empty.
+	// Name of the configuration, any text. It becomes the job id of a new run where job_id is empty.
 	Name *string `protobuf:"bytes,2,opt,name=name" json:"name,omitempty"`
 	// Log file of this process; empty = logs/<command>_<time>.log in the run directory.
 	LogFilename *string `protobuf:"bytes,3,opt,name=log_filename,json=logFilename" json:"log_filename,omitempty"`

@@ -10,7 +10,6 @@ import (
 	"text/template"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nkeys"
 )
 
 // Cluster is NATS servers that stand for themselves and carry a run's fleet.
@@ -37,6 +36,9 @@ func (c Cluster) Inbox(h Handler) (inbox Inbox, pinned bool, err error) {
 			return nil, false, fmt.Errorf("the servers at %s do not know the run's key: give them the files that chessbrain fleet cluster writes, and start them again", c.Addresses)
 		}
 		if !errors.Is(err, errOtherKey) {
+			if pin == "" {
+				err = fmt.Errorf("these servers have not the run's key (chessbrain fleet cluster), so this machine's authorities must know them: %w", err)
+			}
 			break
 		}
 	}
@@ -83,11 +85,7 @@ type configMember struct {
 // Config is the configuration of server i, from 0, as nats-server reads it. key is the name
 // of the file with its private key and certificate.
 func (c Cluster) Config(i int, key string, m Members) (string, error) {
-	pair, err := nkeys.FromSeed([]byte(c.Seed))
-	if err != nil {
-		return "", err
-	}
-	own, err := pair.PublicKey()
+	_, own, err := Link{Seed: c.Seed}.keys()
 	if err != nil {
 		return "", err
 	}

@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/chessbrain/chessbrain/internal/testing/natstest"
 )
 
 // testCluster is three servers of the files that Config writes.
@@ -43,11 +43,7 @@ func startCluster(t *testing.T, members ...string) (*testCluster, []Link) {
 		t.Fatal(err)
 	}
 	c.Seed = m.Own
-	var addresses []string
-	for range c.nodes {
-		addresses = append(addresses, freeAddress(t))
-	}
-	c.Addresses = strings.Join(addresses, ",")
+	c.Addresses = natstest.Addresses(t, len(c.nodes), routeOffset)
 	var links []Link
 	for _, name := range members {
 		seed, err := m.Invite(name, time.Now())
@@ -57,9 +53,8 @@ func startCluster(t *testing.T, members ...string) (*testCluster, []Link) {
 		links = append(links, Link{Address: c.Addresses, Seed: seed, Pin: c.Pin})
 	}
 	for i := range c.nodes {
-		text, err := c.Config(i, filepath.Join(c.dir, "tls.pem"), m)
+		text, err := c.Config(i, "tls.pem", m)
 		if err == nil {
-			text = strings.Replace(text, `store_dir: "`, `store_dir: "`+c.dir+"/", 1)
 			err = os.WriteFile(c.file(i), []byte(text), 0o600)
 		}
 		if err != nil {
@@ -67,29 +62,8 @@ func startCluster(t *testing.T, members ...string) (*testCluster, []Link) {
 		}
 		c.start(i)
 	}
-	t.Cleanup(func() {
-		for i := range c.nodes {
-			c.stop(i)
-		}
-	})
 	c.ready()
 	return c, links
-}
-
-// freeAddress is one of which the port for routes is free, too.
-func freeAddress(t *testing.T) string {
-	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.Close()
-		port := l.Addr().(*net.TCPAddr).Port + routeOffset
-		if other, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
-			other.Close()
-			return l.Addr().String()
-		}
-	}
 }
 
 func (c *testCluster) file(i int) string {
@@ -98,15 +72,7 @@ func (c *testCluster) file(i int) string {
 
 func (c *testCluster) start(i int) {
 	c.t.Helper()
-	o, err := server.ProcessConfigFile(c.file(i))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	o.NoSigs, o.NoLog = true, true
-	if c.nodes[i], err = server.NewServer(o); err != nil {
-		c.t.Fatal(err)
-	}
-	c.nodes[i].Start()
+	c.nodes[i] = natstest.Start(c.t, c.file(i))
 }
 
 func (c *testCluster) stop(i int) {

@@ -13,6 +13,6 @@
 // where none comes. The run takes each game once, whatever is delivered twice. So neither
 // a crash nor a lost mailbox loses or doubles a game.
 //
-// A server of its own (Serve) listens with TLS; a link names its address, the hash of its
+// A server of its own (Serve) or servers of others (Cluster) listen with TLS; a link names its address, the hash of its
 // key and the player's own key, with which nothing but playing is allowed.
 package fleet

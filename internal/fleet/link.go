@@ -54,7 +54,7 @@ func ParseLink(text string) (Link, error) {
 	if !found || !slash || hosts == "" {
 		return Link{}, fmt.Errorf("%q is no link of a fleet: want %s", text, want)
 	}
-	if _, err := ParseAddresses(hosts); err != nil {
+	if err := CheckAddresses(hosts); err != nil {
 		return Link{}, fmt.Errorf("link of a fleet: %w: want %s", err, want)
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(token)
@@ -69,16 +69,15 @@ func ParseLink(text string) (Link, error) {
 	return Link{Address: hosts, Seed: string(seed), Pin: string(raw[seedBytes:])}, nil
 }
 
-// ParseAddresses reads HOST:PORT,HOST:PORT,...
-func ParseAddresses(text string) (addresses []string, err error) {
+// CheckAddresses says which part of HOST:PORT,HOST:PORT,... is no such.
+func CheckAddresses(text string) error {
 	for address := range strings.SplitSeq(text, ",") {
 		host, port, err := net.SplitHostPort(address)
 		if n, bad := strconv.Atoi(port); err != nil || bad != nil || host == "" || n < 1 || n > 65535 {
-			return nil, fmt.Errorf("%q is no HOST:PORT", address)
+			return fmt.Errorf("%q is no HOST:PORT", address)
 		}
-		addresses = append(addresses, address)
 	}
-	return addresses, nil
+	return nil
 }
 
 // urls are the servers at addresses with commas between, as package nats takes them.

@@ -229,10 +229,10 @@ func ReadKey(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		key, err := os.ReadFile(path)
-		if err == nil {
-			_, err = tls.X509KeyPair(key, key)
-		}
 		if err != nil {
+			return nil, err
+		}
+		if _, err := tls.X509KeyPair(key, key); err != nil {
 			return nil, fmt.Errorf("%w: %w; remove the file, and a new one is made: links are new ones then", ErrKey, err)
 		}
 		return key, nil

@@ -16,7 +16,7 @@ var opens = regexp.MustCompile(`\bos\.(Open|ReadFile)\(`)
 // this program, and rooms without fsx that look at the kind of file first.
 var openers = []string{
 	"internal/fsx/", "nn/kernel/gen", "nn/cuda/", "cmd/chessbrain/benchplugins.go", "internal/spawn/", "internal/bench/machine.go",
-	"internal/fleet/", "run/join/", "encoding/lc0/", "chess/syzygy/",
+	"internal/fleet/", "encoding/lc0/", "chess/syzygy/",
 }
 
 // TestFilesAreOpenedByFsx: a file that a user or a run names is opened by internal/fsx.

@@ -24,7 +24,7 @@ var rooms = map[string]room{
 	"internal/fsx":          {ours: []string{"internal/spawn"}, third: []string{"golang.org/x/sys"}},
 	"internal/house":        {},
 	"internal/spawn":        {third: []string{"golang.org/x/sys"}},
-	"internal/testing":      {ours: []string{"*"}, third: []string{"github.com/ebitengine/purego", "github.com/hashicorp/go-plugin", "google.golang.org/grpc", "golang.org/x/sys"}}, // tests only: see kits
+	"internal/testing":      {ours: []string{"*"}, third: []string{"github.com/ebitengine/purego", "github.com/hashicorp/go-plugin", "github.com/nats-io/nats-server", "google.golang.org/grpc", "golang.org/x/sys"}}, // tests only: see kits
 	"chess":                 {},
 	"chess/pgn":             {ours: []string{"chess"}, third: []string{"github.com/notnil/chess"}},
 	"encoding":              {ours: []string{"chess"}},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"sync"
@@ -155,7 +156,7 @@ func (s *progressState) parts() (parts []string) {
 			continue
 		}
 		text := fmt.Sprintf("%s %.3f", short, loss)
-		if v, ok := s.val[name]; ok && v == v {
+		if v, ok := s.val[name]; ok && !math.IsNaN(float64(v)) {
 			text += fmt.Sprintf(" (val %.3f)", float64(v))
 		}
 		if short == "policy" || short == "value" {

@@ -27,11 +27,13 @@ import (
 // bytes.
 type Status struct {
 	Root    string    `json:"root"`
-	Job     string    `json:"job,omitempty"` // empty: nothing was trained yet
+	Job     string    `json:"job,omitempty"` // empty: nothing was trained yet, or Unreadable
 	Starts  int       `json:"starts,omitempty"`
 	Program string    `json:"program,omitempty"`
 	Created time.Time `json:"created,omitzero"`
 	Now     time.Time `json:"now"`
+
+	Unreadable bool `json:"unreadable,omitempty"` // run.json, for the reason that Warnings have
 
 	Loop      *LoopStatus      `json:"loop,omitempty"` // nil: the run has no cycles
 	Progress  []Progress       `json:"progress,omitempty"`
@@ -146,6 +148,7 @@ func ReadStatus(ctx context.Context, root string) (*Status, error) {
 	if !exists && err == nil && !anyThere(dir.Selfplay(), dir.Models(), dir.Logs()) {
 		return nil, setup.NoRun(root)
 	}
+	s.Unreadable = err != nil
 	if exists {
 		s.Job, s.Starts, s.Program, s.Created = about.Job, about.Starts, about.Program, about.Created
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/run"
 )
 
 // shownRatings is how many lines of the rating list the page shows.
@@ -23,7 +22,7 @@ func (s *Status) Write(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	switch {
-	case s.Job == "" && fsx.IsFile(run.Dir{Root: s.Root}.RunFile()):
+	case s.Unreadable:
 		row("run", "%s, whose run.json cannot be read", s.Root)
 	case s.Job == "":
 		row("run", "%s (nothing is trained yet)", s.Root)

@@ -1,11 +1,7 @@
 package join
 
 import (
-	"bytes"
-	"fmt"
-	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/chessbrain/chessbrain/internal/testing/natstest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 )
 
@@ -28,37 +25,17 @@ func TestGhostsOfCluster(t *testing.T) {
 	e := runtest.Resolve(t, dir, "--resign-q=-1")
 	first, _, closeFirst := openHostOf(t, e, "127.0.0.1:0") // makes the run and its first member
 	closeFirst()
-	var addresses []string
-	for range 3 {
-		addresses = append(addresses, freeAddress(t))
-	}
-	all := strings.Join(addresses, ",")
+	all := natstest.Addresses(t, 3, 2000)
 	out := t.TempDir()
-	if _, err := DirOf(dir).WriteCluster(all, out); err != nil {
+	names, err := DirOf(dir).WriteCluster(all, out)
+	if err != nil {
 		t.Fatal(err)
 	}
-	nodes := make([]*server.Server, len(addresses))
-	for i := range nodes {
-		path := filepath.Join(out, fmt.Sprintf("node%d.conf", i+1))
-		text, err := os.ReadFile(path)
-		if err == nil { // servers take names as their working directory has them
-			text = bytes.ReplaceAll(text, []byte(`_file: "`), []byte(`_file: "`+out+"/"))
-			text = bytes.Replace(text, []byte(`store_dir: "`), []byte(`store_dir: "`+out+"/"), 1)
-			err = os.WriteFile(path, text, 0o600)
+	var nodes []*server.Server
+	for _, name := range names {
+		if strings.HasSuffix(name, ".conf") {
+			nodes = append(nodes, natstest.Start(t, name))
 		}
-		var o *server.Options
-		if err == nil {
-			o, err = server.ProcessConfigFile(path)
-		}
-		if err == nil {
-			o.NoSigs, o.NoLog = true, true
-			nodes[i], err = server.NewServer(o)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		nodes[i].Start()
-		t.Cleanup(nodes[i].Shutdown)
 	}
 	for !nodes[0].JetStreamIsCurrent() {
 		time.Sleep(10 * time.Millisecond)
@@ -75,20 +52,4 @@ func TestGhostsOfCluster(t *testing.T) {
 	closeHost()
 	_, log, closeHost = startHost(t, open)
 	g.finish(dir, log, closeHost)
-}
-
-// freeAddress is one of which the port for the servers themselves is free, too.
-func freeAddress(t *testing.T) string {
-	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.Close()
-		port := l.Addr().(*net.TCPAddr).Port + 2000
-		if other, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
-			other.Close()
-			return l.Addr().String()
-		}
-	}
 }

@@ -220,7 +220,7 @@ func (c *courier) look() error {
 
 // deliver puts a chunk into the mailbox.
 func (c *courier) deliver(ctx context.Context, p *parcel) error {
-	data, err := os.ReadFile(p.path)
+	data, err := fsx.ReadFile(fsx.OS, p.path)
 	if err != nil {
 		return fmt.Errorf("deliver games: %w", err)
 	}
@@ -294,7 +294,7 @@ func (c *courier) settle() error {
 func (c *courier) setAside(p *parcel, reason string) error {
 	aside := filepath.Join(c.dir.Root, "rejected", c.process+"-"+p.sum[:12]+replay.SealedSuffix)
 	c.log.Error("the run does not take a chunk of games; it is set aside", "chunk", aside, "reason", reason)
-	data, err := os.ReadFile(p.path)
+	data, err := fsx.ReadFile(fsx.OS, p.path)
 	if err == nil {
 		err = fsx.MkdirAll(fsx.OS, filepath.Dir(aside))
 	}

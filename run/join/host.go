@@ -221,22 +221,18 @@ func (h *host) invite() (err error) {
 	return err
 }
 
-func (h *host) listen() error {
-	key, err := h.fleet.readKey()
-	if err != nil {
-		return err
-	}
+func (h *host) listen() (err error) {
 	address, pinned := h.opt.NATS, true
-	if address != "" {
-		cluster, err := h.fleet.Cluster(address)
-		if err != nil {
-			return err
+	if address == "" {
+		address, err = h.serve()
+	} else {
+		var cluster fleet.Cluster
+		if cluster, err = h.fleet.Cluster(address); err == nil {
+			cluster.Log = h.log
+			h.inbox, pinned, err = cluster.Inbox(h)
 		}
-		cluster.Log = h.log
-		if h.inbox, pinned, err = cluster.Inbox(h); err != nil {
-			return err
-		}
-	} else if address, err = h.serve(key); err != nil {
+	}
+	if err != nil {
 		return err
 	}
 	h.mu.Lock() // players ask already
@@ -246,7 +242,11 @@ func (h *host) listen() error {
 }
 
 // serve starts a server within this process and returns where players reach it.
-func (h *host) serve(key []byte) (address string, err error) {
+func (h *host) serve() (address string, err error) {
+	key, err := h.fleet.readKey()
+	if err != nil {
+		return "", err
+	}
 	if h.server, err = fleet.Serve(fleet.ServerOptions{Address: h.opt.Listen, Dir: h.fleet.server(), Key: key, Members: h.members, Log: h.log}); err != nil {
 		return "", err
 	}

@@ -236,15 +236,19 @@ func TestHostIsGone(t *testing.T) {
 	if !strings.Contains(r.text, "games stay here") {
 		t.Errorf("the player said:\n%s", r.text)
 	}
+	want := r.s.Games + 1
+	go func() { // it waits: the run is still away
+		s, text, err := playAs(t, t.Context(), link, root, want)
+		done <- result{s, text, err}
+	}()
+	time.Sleep(200 * time.Millisecond)
 	again, _, closeHost := openHost(t, dir, link.Address)
 	defer closeHost()
 	if again != link {
 		t.Errorf("the link has changed: %v, %v", again, link)
 	}
-	want := r.s.Games + 1
-	s, text, err := playAs(t, t.Context(), link, root, want)
-	if err != nil || s.Games != want {
-		t.Fatalf("%+v, %v\n%s", s, err, text)
+	if r = <-done; r.err != nil || r.s.Games != want || !strings.Contains(r.text, "nobody answers; this goes on trying") {
+		t.Fatalf("%+v, %v\n%s", r.s, r.err, r.text)
 	}
 	games := gamesOf(t, dir, "p1001")
 	if int64(len(games)) != want || before >= len(games) {
@@ -328,6 +332,14 @@ func TestRefusedGames(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, v)
 		}
 	}
+	h.members.List[0].Revoked = time.Now() // servers of others may let such a player through
+	if v := deliver(h, good); v.Rejected != revoked {
+		t.Errorf("of a member that was revoked: %+v", v)
+	}
+	if w, s := h.Join(player, fleet.Hello{Protocol: fleet.Protocol}), h.Beat(player, fleet.Beat{}); w.Refused != revoked || s.Refused != revoked {
+		t.Errorf("a member that was revoked is told %+v, %+v", w, s)
+	}
+	h.members.List[0].Revoked = time.Time{}
 	if len(gamesOf(t, dir, "p1001")) > 0 {
 		t.Error("a refused game is in the run")
 	}

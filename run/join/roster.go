@@ -95,10 +95,16 @@ func (d Dir) Link(seed, address string, others bool) (fleet.Link, error) {
 // Cluster is NATS servers at addresses as the run reaches them, with a key of its own
 // there, which is made where there is none.
 func (d Dir) Cluster(addresses string) (c fleet.Cluster, err error) {
-	err = d.Change(func(m *fleet.Members) error { return errors.Join(m.MakeOwn(), m.First()) })
-	m, err2 := d.Members()
-	link, err3 := d.Link(m.Own, addresses, false)
-	return fleet.Cluster{Addresses: addresses, Seed: m.Own, Pin: link.Pin}, errors.Join(err, err2, err3)
+	var own string
+	if err = d.Change(func(m *fleet.Members) error {
+		err := errors.Join(m.MakeOwn(), m.First())
+		own = m.Own
+		return err
+	}); err != nil {
+		return c, err
+	}
+	link, err := d.Link(own, addresses, false)
+	return fleet.Cluster{Addresses: addresses, Seed: own, Pin: link.Pin}, err
 }
 
 // WriteCluster writes the files of NATS servers at addresses into a directory: for each

@@ -21,11 +21,16 @@ import (
 // newest file was written.
 func OnDisk(ctx context.Context, dir run.Dir, process string) (games int64, last time.Time, err error) {
 	nets, err := fsx.Dirs(fsx.OS, dir.Selfplay())
+	newest := ""
 	for _, net := range nets {
 		_, broken := replay.WalkGames(ctx, fsx.OS, dir.GamesOf(net, process), func(path string, g *record.Game) error {
 			if _, _, _, branch := selfplay.BranchOrdinal(g.Ordinal); !branch {
 				games++
 			}
+			if path == newest {
+				return nil
+			}
+			newest = path
 			if info, err := os.Stat(path); err == nil && info.ModTime().After(last) {
 				last = info.ModTime()
 			}

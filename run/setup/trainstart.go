@@ -96,14 +96,16 @@ func (s *Start) compare() error {
 		change.Remedy = "compute as before (--device, --cpu-tier, --precision, --amp, --no-amp), or give up --deterministic"
 		diff.Refused = append(diff.Refused, change)
 	}
-	s.Changes = slices.DeleteFunc(diff.Logged, func(c config.Change) bool {
-		renamed := c.Path == "name" && c.Old != "" && s.e.Origin("name") == "--name" // a recipe's or a file's is its own
-		if renamed {
-			c.Remedy = "leave it out, or use another --run-dir"
-			diff.Refused = append(diff.Refused, c)
+	for _, change := range diff.Logged {
+		switch {
+		case change.Path == "name" && change.Old != "" && s.e.Origin("name") == "--name": // a recipe's or a file's is its own
+			change.Remedy = "leave it out, or use another --run-dir"
+			diff.Refused = append(diff.Refused, change)
+		case change.Path == "training.max_epochs_this_instance" && s.e.Origin(change.Path) == "default": // the loop sets it at each start
+		default:
+			s.Changes = append(s.Changes, change)
 		}
-		return renamed || c.Path == "training.max_epochs_this_instance" && s.e.Origin(c.Path) == "default" // the loop sets it at each start
-	})
+	}
 	return diff.Err()
 }
 
