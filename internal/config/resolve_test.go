@@ -158,6 +158,7 @@ func TestRefusedValues(t *testing.T) {
 		{file: "mcts { noise_epsilon: 1.5 }", want: "run.textproto:1:8: mcts.noise_epsilon = 1.5: out of range; allowed is from 0 up to 1"},
 		{file: "training {\n losses { head: POLICY kind: CROSS_ENTROPY metric: 'a' }\n losses { head: VALUE kind: MSE metric: 'b' weight: -1 } }", want: "run.textproto:3:45: training.losses[1].weight = -1: out of range"},
 		{file: "training { losses { head: POLICY kind: MSE metric: 'a' } }", want: "run.textproto:1:34: training.losses[0].kind = MSE: does not belong to head POLICY"},
+		{file: "training { losses { head: VALUE kind: MSE metric: '\\033[2J' } }", want: `training.losses[0].metric = "\x1b[2J": has characters that cannot be printed`},
 		{file: "training { losses { head: SURVIVAL kind: HUBER metric: 'a' } }", want: "training.losses[0].kind = HUBER: does not belong to head SURVIVAL"},
 		{file: "training { losses { head: POLICY kind: SOFT_CROSS_ENTROPY metric: 'a' temperature: 1 } }", want: "training.losses[0].temperature = 1: out of range"},
 		{file: "training { losses { head: WEIGHTS kind: L2 metric: 'a' } }", want: "run.textproto:1:12: training.losses: nothing to learn"},

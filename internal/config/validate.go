@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -215,6 +216,8 @@ func validateTraining(t *Training, complain complainFunc) {
 			complain(path+".kind", l.GetKind().String(), "", "does not belong to head %v, which has %v", l.GetHead(), kinds)
 		case metrics[l.GetMetric()]:
 			complain(path+".metric", quote(l.GetMetric()), "give each loss its own name", "is there twice")
+		case strings.ContainsFunc(l.GetMetric(), func(r rune) bool { return !unicode.IsPrint(r) }):
+			complain(path+".metric", quote(l.GetMetric()), "", "has characters that cannot be printed")
 		}
 		metrics[l.GetMetric()] = true
 		learns = learns || l.GetHead() != Loss_WEIGHTS && l.GetWeight() > 0

@@ -48,11 +48,11 @@ var untrained = regexp.MustCompile(`^random$|-s0-d[0-9]+$`)
 // path. A file below two of the directories counts once. A directory that is
 // not there is an error.
 func listChunks(fsys fsx.FS, dirs []string) ([]*chunk, error) {
+	if err := checkInputs(fsys, dirs); err != nil {
+		return nil, err
+	}
 	byPath := map[string]*chunk{}
 	for _, dir := range dirs {
-		if _, err := fsys.Stat(dir); err != nil {
-			return nil, fmt.Errorf("input directory: %w", err)
-		}
 		paths, err := replay.ListChunks(fsys, filepath.Clean(dir))
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", dir, err)
@@ -70,6 +70,16 @@ func listChunks(fsys fsx.FS, dirs []string) ([]*chunk, error) {
 	return slices.SortedFunc(maps.Values(byPath), func(a, b *chunk) int {
 		return cmp.Or(b.modified.Compare(a.modified), cmp.Compare(b.path, a.path))
 	}), nil
+}
+
+// checkInputs refuses a directory that is not there.
+func checkInputs(fsys fsx.FS, dirs []string) error {
+	for _, dir := range dirs {
+		if _, err := fsys.Stat(dir); err != nil {
+			return fmt.Errorf("input directory: %w", err)
+		}
+	}
+	return nil
 }
 
 // findChunk looks at a game file that was listed; nil if retention has removed it.

@@ -28,6 +28,9 @@ func Run(ctx context.Context, o Options) (*Manifest, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	if err := checkInputs(o.FS, o.InputDirs); err != nil {
+		return nil, err
+	}
 	if err := fsx.MkdirAll(o.FS, o.OutputDir); err != nil {
 		return nil, fmt.Errorf("output directory: %w", err)
 	}

@@ -3,6 +3,7 @@ package setup
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
@@ -175,7 +177,28 @@ func (s *Start) checkTraining() error {
 			return otherRows(s.e, s.Dir.Root, s.Dir.Training, have, want)
 		}
 	}
+	if err := s.checkGames(m); err != nil {
+		return err
+	}
 	return s.checkNet(path)
+}
+
+// checkGames refuses to look for the games of a checkpoint in another directory than
+// before, if none are there: this start could not go on, and the next would look there, too.
+func (s *Start) checkGames(m *checkpoint.Manifest) error {
+	if s.before == nil || m.Rows == 0 {
+		return nil
+	}
+	was, now := GamesDir(s.Dir, s.before), GamesDir(s.Dir, s.e.Config)
+	if was == now {
+		return nil
+	}
+	if chunks, err := replay.ListChunks(fsx.OS, now); len(chunks) > 0 {
+		return nil
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return s.e.Errorf("training.source_dir", "name "+was+", or a copy of it", "the run's games lie in %s, and none in %s", was, now)
 }
 
 // checkNet refuses another net than that of the checkpoint at path.

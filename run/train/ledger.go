@@ -230,7 +230,7 @@ func (l *ledger) section(name string, w *replay.Window, lookup func([16]byte) *r
 		}
 		if missing.Missing == missing.Wanted && w == l.games.Train {
 			return &checkpoint.CorruptError{Path: l.root, Reason: fmt.Sprintf("not one of the %d games of the window can be read there; "+
-				"put them back, or begin a new run with --net %s", missing.Wanted, l.dir.Root)}
+				"put them back, name their directory with --source dir --source-dir, or begin a new run with --net %s", missing.Wanted, l.dir.Root)}
 		}
 		l.log.Error("games are lost; the run goes on without them, to other weights than it would have had",
 			"section", name, "lost", missing.Missing, "of", missing.Wanted)
