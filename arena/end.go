@@ -89,31 +89,39 @@ func (p *slot) resultFor(color chess.Color, result int) int8 {
 	return int8(result)
 }
 
-// endIfOver hands the game in if it is over: by the rules first, then by the
-// endgame tables, the players' scores and the limit of plies.
+// endIfOver hands the game in if it is over.
 func (p *slot) endIfOver() error {
+	if end, result, over := p.ending(); over {
+		return p.finish(end, result)
+	}
+	return nil
+}
+
+// ending says whether the game is over, and how: by the rules first, then by the endgame
+// tables, the players' scores and the limit of plies.
+func (p *slot) ending() (end End, whiteResult int8, over bool) {
 	a, b := &p.match.cfg.Adjudicate, p.line.Board()
 	side := b.SideToMove()
 	if end := endOf(p.line.Terminal(p.legal.N)); end == EndCheckmate {
-		return p.finish(end, p.resultFor(side, -1))
+		return end, p.resultFor(side, -1), true
 	} else if end != "" {
-		return p.finish(end, 0)
+		return end, 0, true
 	}
 	if a.Tablebase != nil && b.Rule50() == 0 && !b.MayCastle() {
 		if wdl, ok := a.Tablebase.Probe(b); ok {
-			return p.finish(EndTablebase, p.resultFor(side, wdl))
+			return EndTablebase, p.resultFor(side, wdl), true
 		}
 	}
 	switch loser, end := p.verdicts.end(a); end {
 	case EndResign:
-		return p.finish(end, p.resultFor(p.color(loser), -1))
+		return end, p.resultFor(p.color(loser), -1), true
 	case EndDrawScore:
-		return p.finish(end, 0)
+		return end, 0, true
 	}
 	if p.line.Len() > p.match.cfg.MaxPlies {
-		return p.finish(EndMaxPlies, 0)
+		return EndMaxPlies, 0, true
 	}
-	return nil
+	return "", 0, false
 }
 
 // finish hands the game in and leaves the slot empty.

@@ -136,6 +136,31 @@ func encodeGame(g *Game) *logGame {
 	return l
 }
 
+// EncodeGames returns games as JSON: the lines of a log.
+func EncodeGames(games []Game) ([]byte, error) {
+	lines := make([]*logGame, len(games))
+	for i := range games {
+		lines[i] = encodeGame(&games[i])
+	}
+	return json.Marshal(lines)
+}
+
+// DecodeGames reads what EncodeGames wrote, and plays the moves by the rules.
+func DecodeGames(data []byte) ([]Game, error) {
+	var lines []logGame
+	if err := decodeLine(data, &lines); err != nil {
+		return nil, err
+	}
+	games := make([]Game, len(lines))
+	for i := range lines {
+		var err error
+		if games[i], err = lines[i].decode(); err != nil {
+			return nil, err
+		}
+	}
+	return games, nil
+}
+
 // moveTexts returns moves that are played from b in the notation of a log.
 func moveTexts(b chess.Board, moves []chess.Move) (texts []string) {
 	for _, m := range moves {

@@ -25,6 +25,12 @@ type Config struct {
 
 	Adjudicate Adjudication // of games that are decided
 
+	// Numbers are the games to play, in this order; nil = all.
+	Numbers []int
+	// Share, where it is not nil, runs beside the match's own workers, which play what it
+	// does not. It returns when its context ends.
+	Share func(context.Context, Shared)
+
 	// Done are games of this match that are finished: they are not played again.
 	// The other games come out as if none had been.
 	Done []Game
@@ -94,11 +100,13 @@ func Play(ctx context.Context, cfg Config) (*Result, error) {
 	if m.decided {
 		return m.result(), nil
 	}
+	endShare := m.share(ctx)
 	group, groupCtx := errgroup.WithContext(ctx)
 	for range m.cfg.Workers {
 		group.Go(func() error { return m.work(groupCtx) })
 	}
 	err = group.Wait()
+	endShare()
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		if err = nil; !m.decided {
 			err = fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx))

@@ -16,7 +16,9 @@ type match struct {
 
 	mu       sync.Mutex
 	stop     context.CancelFunc // ends the workers
-	next     int                // number of the game to look at next
+	next     int                // of cfg.Numbers, to look at next
+	returned []int              // games that were lent and do not come
+	lent     []int              // games that others play, which come before long
 	finished []*Game            // by number; nil = not finished
 	ordered  int                // games before the first that is not finished, in whole pairs
 	progress Progress
@@ -35,6 +37,16 @@ func newMatch(cfg Config) (*match, error) {
 		return nil, err
 	}
 	m := &match{cfg: cfg, finished: make([]*Game, 2*len(cfg.Openings))}
+	if m.cfg.Numbers == nil {
+		for n := range m.finished {
+			m.cfg.Numbers = append(m.cfg.Numbers, n)
+		}
+	}
+	for _, n := range m.cfg.Numbers {
+		if n < 0 || n >= len(m.finished) {
+			return nil, fmt.Errorf("game %d is wanted: the match has games 0 to %d", n, len(m.finished)-1)
+		}
+	}
 	if err := m.shape(); err != nil {
 		return nil, err
 	}
@@ -48,7 +60,7 @@ func newMatch(cfg Config) (*match, error) {
 
 // shape settles workers and the games of each.
 func (m *match) shape() error {
-	games, most := len(m.finished), defaultParallel
+	games, most := max(1, len(m.cfg.Numbers)), defaultParallel
 	for i, p := range m.cfg.Players {
 		m.limits[i] = p.Limits()
 		if m.limits[i].Timed() && m.cfg.Parallel > 1 {
@@ -69,13 +81,8 @@ func (m *match) takeDone() error {
 	m.progress.Total = len(m.finished)
 	for i := range m.cfg.Done {
 		g := &m.cfg.Done[i]
-		if g.Number < 0 || g.Number >= len(m.finished) {
-			return fmt.Errorf("finished game %d: the match has games 0 to %d", g.Number, len(m.finished)-1)
-		}
-		o := &m.cfg.Openings[g.Number/2]
-		if g.White != g.Number%2 || g.Start != o.Board || g.OpeningPlies != len(o.Moves) ||
-			len(g.Moves) < len(o.Moves) || !slices.Equal(g.Moves[:len(o.Moves)], o.Moves) {
-			return fmt.Errorf("finished game %d is of another match: it does not begin with opening %d", g.Number, g.Number/2+1)
+		if err := m.check(g); err != nil {
+			return err
 		}
 		if m.finished[g.Number] != nil {
 			return fmt.Errorf("finished game %d is there twice", g.Number)
@@ -85,24 +92,62 @@ func (m *match) takeDone() error {
 	return nil
 }
 
-// ticket hands out the number of a game that is to be played.
+// check says why a finished game is none of this match.
+func (m *match) check(g *Game) error {
+	if g.Number < 0 || g.Number >= len(m.finished) {
+		return fmt.Errorf("finished game %d: the match has games 0 to %d", g.Number, len(m.finished)-1)
+	}
+	o := &m.cfg.Openings[g.Number/2]
+	if g.White != g.Number%2 || g.Start != o.Board || g.OpeningPlies != len(o.Moves) ||
+		len(g.Moves) < len(o.Moves) || !slices.Equal(g.Moves[:len(o.Moves)], o.Moves) {
+		return fmt.Errorf("finished game %d is of another match: it does not begin with opening %d", g.Number, g.Number/2+1)
+	}
+	return nil
+}
+
+// ticket hands out the number of a game that is to be played: at last those that were
+// lent, the oldest first.
 func (m *match) ticket() (number int, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for ; m.next < len(m.finished) && !m.decided; m.next++ {
-		if m.finished[m.next] == nil {
-			m.next++
-			return m.next - 1, true
+	if number, ok = m.fresh(); ok {
+		return number, true
+	}
+	for len(m.lent) > 0 && !m.decided {
+		number, m.lent = m.lent[0], m.lent[1:]
+		if m.finished[number] == nil {
+			return number, true
 		}
 	}
 	return 0, false
 }
 
-// deliver takes a finished game. After the decision it is dropped.
+// fresh hands out the number of a game that nobody plays. mu is held.
+func (m *match) fresh() (number int, ok bool) {
+	for len(m.returned) > 0 && !m.decided {
+		number, m.returned = m.returned[0], m.returned[1:]
+		if m.finished[number] == nil {
+			return number, true
+		}
+	}
+	for m.next < len(m.cfg.Numbers) && !m.decided {
+		m.next++
+		if number = m.cfg.Numbers[m.next-1]; m.finished[number] == nil {
+			return number, true
+		}
+	}
+	return 0, false
+}
+
+// untouched is how many games fresh may hand out, at most. mu is held.
+func (m *match) untouched() int { return len(m.returned) + len(m.cfg.Numbers) - m.next }
+
+// deliver takes a finished game. One that is there already, and after the decision all, is
+// dropped.
 func (m *match) deliver(g *Game) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.decided {
+	if m.decided || m.finished[g.Number] != nil {
 		return nil
 	}
 	if m.cfg.Log != nil {

@@ -139,7 +139,7 @@ func TestDecidedBySPRT(t *testing.T) {
 	test := SPRT{0, 200, 0.05, 0.05}
 	var want SPRTResult
 	for i, shape := range [][2]int{{1, 1}, {1, 20}, {3, 4}, {7, 1}} {
-		cfg := Config{Players: [2]Player{Greedy(), Random()}, Openings: openings(t, 60), Seed: 3, Workers: shape[0], Parallel: shape[1]}
+		cfg := Config{Players: [2]Player{Greedy(), Random()}, Openings: openings(t, 400), Seed: 3, Workers: shape[0], Parallel: shape[1]}
 		told := 0
 		cfg.OnGame = func(*Game, Progress) { told++ }
 		cfg.Decided = func(p Progress) bool { return test.Test(p.Pairs).Decision != "" }
@@ -151,7 +151,7 @@ func TestDecidedBySPRT(t *testing.T) {
 				t.Errorf("one game at a time: %d games, decided after %d pairs", len(r.Games), want.Pairs)
 			}
 		}
-		if !r.Decided || got != want || got.Decision != AcceptH1 || told != len(r.Games) || told >= 120 {
+		if !r.Decided || got != want || got.Decision != AcceptH1 || told != len(r.Games) || told >= 800 {
 			t.Errorf("%v: %+v after %d games, told of %d; want %+v", shape, got, len(r.Games), told, want)
 		}
 		cfg.Done, told = r.Games, 0

@@ -76,10 +76,15 @@ holds.`,
 					return nil, err
 				}
 				host := join.HostOptions{Effective: settled.Playing(run.Dir{Root: settled.Root}.Models()), Command: s.command, Version: version(), Log: s.log, Locked: true}
+				var share setup.ShareMatch
+				if open.asked() {
+					host.Matches = join.NewMatches(s.log)
+					share = host.Matches.Share
+				}
 				done, err := listening(ctx, s, open, host, func(ctx context.Context) (*cycle.Summary, error) {
 					return cycle.Run(ctx, cycle.Options{
 						Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
-						Stage: only,
+						Stage: only, Share: share,
 					})
 				})
 				if done == nil {

@@ -3,9 +3,11 @@ package fleet
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -13,12 +15,16 @@ import (
 
 // handler answers players as tests want it.
 type handler struct {
-	join func(Player, Hello) Welcome
-	beat func(Player, Beat) State
+	join   func(Player, Hello) Welcome
+	beat   func(Player, Beat) State
+	lease  func(Player) Task
+	finish func(Player, Outcome)
 }
 
 func (h handler) Join(p Player, x Hello) Welcome { return h.join(p, x) }
 func (h handler) Beat(p Player, x Beat) State    { return h.beat(p, x) }
+func (h handler) Lease(p Player) Task            { return h.lease(p) }
+func (h handler) Finish(p Player, o Outcome)     { h.finish(p, o) }
 
 // implementation is an inbox with two players.
 type implementation struct {
@@ -41,8 +47,16 @@ func openMemory(_ *testing.T, h Handler) *implementation {
 }
 
 func conform(t *testing.T, open func(t *testing.T, h Handler) *implementation) {
-	asked := make(chan Player, 8)
+	asked, finished := make(chan Player, 8), make(chan Outcome, 1)
 	h := handler{
+		lease: func(p Player) Task {
+			asked <- p
+			return Task{ID: 1<<63 + 1, Nets: [2]NetRef{{Name: "a"}, {SHA256: "b"}}, Match: json.RawMessage(`{"x":1}`), Games: []int{3, 7}}
+		},
+		finish: func(p Player, o Outcome) {
+			asked <- p
+			finished <- o
+		},
 		join: func(p Player, h Hello) Welcome {
 			asked <- p
 			return Welcome{Job: "j", Process: 1001, Seed: 1<<63 + 1, Config: "version: 1\n", Refused: CheckProtocol(h, "v1")}
@@ -83,6 +97,22 @@ func conform(t *testing.T, open func(t *testing.T, h Handler) *implementation) {
 		}
 	})
 
+	t.Run("tasks", func(t *testing.T) {
+		task, err := x.posts[0].Lease(ctx)
+		must(err)
+		if want := h.lease(<-asked); !reflect.DeepEqual(task, want) {
+			t.Errorf("task %+v, want %+v", task, want)
+		}
+		want := Outcome{ID: task.ID, Games: json.RawMessage(`[1,2]`), Failed: "why"}
+		must(x.posts[1].Finish(ctx, want))
+		if got := <-finished; !reflect.DeepEqual(got, want) {
+			t.Errorf("outcome %+v, want %+v", got, want)
+		}
+		if <-asked == <-asked {
+			t.Error("the run takes two players for one")
+		}
+	})
+
 	t.Run("nets", func(t *testing.T) {
 		first := []byte("net 0")
 		for i := range KeptNets + 1 {
@@ -105,6 +135,15 @@ func conform(t *testing.T, open func(t *testing.T, h Handler) *implementation) {
 		if _, err := x.posts[0].Fetch(ctx, NewNetRef("n0", first)); !errors.Is(err, ErrNoNet) {
 			t.Errorf("an old net: %v", err)
 		}
+		for i := range 2 * KeptNets { // nets of matches do not drive out the one to play with
+			file := fmt.Appendf(nil, "match %d", i)
+			r := NewNetRef("m", file)
+			must(x.inbox.Store(ctx, r, file))
+			_, err := x.posts[0].Fetch(ctx, r)
+			must(err)
+		}
+		_, err := x.posts[0].Fetch(ctx, NewNetRef(fmt.Sprint("n", KeptNets), bytes.Repeat([]byte("large"), 1<<20)))
+		must(err)
 	})
 
 	next := func() *Delivery {

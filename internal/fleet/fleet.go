@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -73,8 +74,25 @@ type Beat struct {
 // State is the answer to a Beat: what holds for all players now.
 type State struct {
 	Refused string `json:"refused,omitempty"`
-	Net     NetRef `json:"net"`             // to play with
-	Drain   bool   `json:"drain,omitempty"` // stop, once all is delivered
+	Net     NetRef `json:"net"`               // to play with
+	Drain   bool   `json:"drain,omitempty"`   // stop, once all is delivered
+	Matches bool   `json:"matches,omitempty"` // there are games of matches for those who lease them
+}
+
+// Task is a lease of some games of a match, for a player that computes as the run does.
+// It holds as long as the player's beats come.
+type Task struct {
+	ID    uint64          `json:"id"` // 0 = there is none
+	Nets  [2]NetRef       `json:"nets"`
+	Match json.RawMessage `json:"match"` // what the games are functions of, besides the nets
+	Games []int           `json:"games"` // their numbers
+}
+
+// Outcome is what became of a task.
+type Outcome struct {
+	ID     uint64          `json:"id"`
+	Games  json.RawMessage `json:"games,omitempty"`
+	Failed string          `json:"failed,omitempty"` // why there are none: others play them
 }
 
 // Chunk is a sealed file of games on its way.
@@ -101,6 +119,9 @@ type Post interface {
 	Beat(ctx context.Context, b Beat) (State, error)
 	// Fetch returns the file of a net, whose hash it has checked.
 	Fetch(ctx context.Context, r NetRef) ([]byte, error)
+	// Lease asks for a task. Finish hands it back, with its games.
+	Lease(ctx context.Context) (Task, error)
+	Finish(ctx context.Context, o Outcome) error
 	// Deliver puts a chunk into the mailbox. ErrFull says to try again later. nil says
 	// nothing yet about the run: its verdict does. attempt tells repeated deliveries of a
 	// chunk apart, from 0.
@@ -115,6 +136,8 @@ type Post interface {
 type Handler interface {
 	Join(p Player, h Hello) Welcome
 	Beat(p Player, b Beat) State
+	Lease(p Player) Task
+	Finish(p Player, o Outcome)
 }
 
 // Delivery is a chunk in the hands of the run, until it is committed or rejected. One
@@ -137,8 +160,10 @@ func (d *Delivery) Reject(reason string) error {
 type Inbox interface {
 	// Next waits for a delivery.
 	Next(ctx context.Context) (*Delivery, error)
-	// Publish makes a net known by its content. Older nets stay for a while.
+	// Publish makes a net known by its content, to play with. Older nets stay for a while.
 	Publish(ctx context.Context, r NetRef, file []byte) error
+	// Store is Publish of a net of matches: the one to play with stays.
+	Store(ctx context.Context, r NetRef, file []byte) error
 	Close() error
 }
 
@@ -147,8 +172,8 @@ const (
 	// one is missing.
 	BeatEvery    = 10 * time.Second
 	MissingAfter = 3 * BeatEvery
-	// KeptNets is how many published nets stay.
-	KeptNets = 4
+	// KeptNets is how many nets stay, and the one to play with.
+	KeptNets = 6
 )
 
 // ErrFull says that the mailbox takes nothing more at the moment.

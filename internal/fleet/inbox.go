@@ -197,8 +197,17 @@ func (x *natsInbox) settle(m jetstream.Msg, p Player, v Verdict) error {
 	return nil
 }
 
-// Publish makes a net known and removes the oldest beyond KeptNets.
+// Publish makes a net known, to play with.
 func (x *natsInbox) Publish(ctx context.Context, r NetRef, file []byte) error {
+	return x.publish(ctx, r, file, true)
+}
+
+// Store makes a net known that nobody plays with but matches.
+func (x *natsInbox) Store(ctx context.Context, r NetRef, file []byte) error {
+	return x.publish(ctx, r, file, false)
+}
+
+func (x *natsInbox) publish(ctx context.Context, r NetRef, file []byte, toPlay bool) error {
 	if err := checkFile(r, file); err != nil {
 		return err
 	}
@@ -207,13 +216,13 @@ func (x *natsInbox) Publish(ctx context.Context, r NetRef, file []byte) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	err := x.put(ctx, r, file)
-	if err == nil {
+	if err == nil && toPlay {
 		x.newest, x.file = r, file
 	}
 	return err
 }
 
-// put is Publish. mu is held.
+// put makes a net known and removes the oldest beyond KeptNets. mu is held.
 func (x *natsInbox) put(ctx context.Context, r NetRef, file []byte) error {
 	store, err := x.nets(ctx)
 	if err != nil {
@@ -230,7 +239,7 @@ func (x *natsInbox) put(ctx context.Context, r NetRef, file []byte) error {
 	}
 	slices.SortFunc(there, func(a, b *jetstream.ObjectInfo) int { return b.ModTime.Compare(a.ModTime) })
 	for i, o := range there {
-		if i >= KeptNets-1 && o.Name != r.SHA256 {
+		if i >= KeptNets-1 && o.Name != r.SHA256 && o.Name != x.newest.SHA256 {
 			if err := store.Delete(ctx, o.Name); err != nil {
 				return fmt.Errorf("remove an old net: %w", err)
 			}

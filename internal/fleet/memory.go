@@ -16,6 +16,7 @@ type Memory struct {
 	waiting  []*Delivery
 	arrived  chan struct{} // has room for one
 	nets     []memoryNet
+	newest   string // hash of the net to play with
 	verdicts map[Player]chan Verdict
 }
 
@@ -70,14 +71,29 @@ func (m *Memory) wake() {
 }
 
 // Publish makes a net known.
-func (m *Memory) Publish(_ context.Context, r NetRef, file []byte) error {
+func (m *Memory) Publish(ctx context.Context, r NetRef, file []byte) error {
+	err := m.Store(ctx, r, file)
+	if err == nil {
+		m.mu.Lock()
+		m.newest = r.SHA256
+		m.mu.Unlock()
+	}
+	return err
+}
+
+// Store makes a net known that nobody plays with but matches.
+func (m *Memory) Store(_ context.Context, r NetRef, file []byte) error {
 	if err := checkFile(r, file); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.nets = append(slices.DeleteFunc(m.nets, func(n memoryNet) bool { return n.ref.SHA256 == r.SHA256 }), memoryNet{r, slices.Clone(file)})
-	m.nets = m.nets[max(0, len(m.nets)-KeptNets):]
+	old := len(m.nets) - KeptNets
+	m.nets = slices.DeleteFunc(m.nets, func(n memoryNet) bool {
+		old--
+		return old >= 0 && n.ref.SHA256 != m.newest
+	})
 	return nil
 }
 
@@ -96,6 +112,15 @@ func (p *memoryPost) Join(_ context.Context, h Hello) (Welcome, error) {
 
 func (p *memoryPost) Beat(_ context.Context, b Beat) (State, error) {
 	return p.m.handler.Beat(p.player, b), nil
+}
+
+func (p *memoryPost) Lease(context.Context) (Task, error) {
+	return p.m.handler.Lease(p.player), nil
+}
+
+func (p *memoryPost) Finish(_ context.Context, o Outcome) error {
+	p.m.handler.Finish(p.player, o)
+	return nil
 }
 
 func (p *memoryPost) Fetch(_ context.Context, r NetRef) ([]byte, error) {

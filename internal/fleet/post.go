@@ -152,6 +152,15 @@ func (p *natsPost) Beat(ctx context.Context, b Beat) (s State, err error) {
 	return s, err
 }
 
+func (p *natsPost) Lease(ctx context.Context) (t Task, err error) {
+	err = p.ask(ctx, question{Lease: true}, &t)
+	return t, err
+}
+
+func (p *natsPost) Finish(ctx context.Context, o Outcome) error {
+	return p.ask(ctx, question{Outcome: &o}, &struct{}{})
+}
+
 func (p *natsPost) Fetch(ctx context.Context, r NetRef) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*apiTime)
 	defer cancel()

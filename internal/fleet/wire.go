@@ -38,10 +38,12 @@ func playerOf(subject string) (Player, error) {
 	return Player{Member: parts[2], Instance: parts[3]}, nil
 }
 
-// question is what a player asks: one of the two.
+// question is what a player asks: one of these.
 type question struct {
-	Hello *Hello `json:"hello,omitempty"`
-	Beat  *Beat  `json:"beat,omitempty"`
+	Hello   *Hello   `json:"hello,omitempty"`
+	Beat    *Beat    `json:"beat,omitempty"`
+	Lease   bool     `json:"lease,omitempty"`
+	Outcome *Outcome `json:"outcome,omitempty"`
 }
 
 // answer returns what h says to a question, nil to one that is none.
@@ -52,6 +54,11 @@ func answer(h Handler, p Player, data []byte) any {
 		return h.Join(p, *q.Hello)
 	case err == nil && q.Beat != nil:
 		return h.Beat(p, *q.Beat)
+	case err == nil && q.Lease:
+		return h.Lease(p)
+	case err == nil && q.Outcome != nil:
+		h.Finish(p, *q.Outcome)
+		return struct{}{}
 	}
 	return nil
 }

@@ -37,6 +37,8 @@ type Options struct {
 	// Stage is the one stage to be done; "" = all of them, in a circle.
 	Stage Stage
 
+	Share setup.ShareMatch // games of matches with other machines
+
 	works map[Stage]Work // for tests; nil = the real ones
 }
 

@@ -34,13 +34,13 @@ func (l *loop) gatekeeper(ctx context.Context, _ Todo) (skip string, err error) 
 		return "no net waits to be tested", nil
 	}
 	_, err = gate.Run(ctx, gate.Options{Effective: l.cfg.Effective, Once: true, Locked: true, Command: l.Command, Version: l.Version,
-		Log: l.Log, Readers: l.readers()})
+		Log: l.Log, Readers: l.readers(), Share: l.Share})
 	return "", err
 }
 
 // rating plays the rating matches that are missing and rates everybody.
 func (l *loop) rating(ctx context.Context, _ Todo) (skip string, err error) {
-	_, err = ratings.Play(ctx, ratings.Options{Effective: l.cfg.Effective, Command: l.Command, Version: l.Version, Log: l.Log, Publish: l.process.Publish})
+	_, err = ratings.Play(ctx, ratings.Options{Effective: l.cfg.Effective, Command: l.Command, Version: l.Version, Log: l.Log, Publish: l.process.Publish, Share: l.Share})
 	return "", err
 }
 

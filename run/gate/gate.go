@@ -52,6 +52,8 @@ type Options struct {
 	Log       *slog.Logger
 	Readers   []monitor.Sink // attached to the gatekeeper's events
 
+	Share setup.ShareMatch // games of matches with other machines
+
 	// Decided, where it is not nil, is called after each decision that is carried out.
 	Decided func()
 

@@ -17,29 +17,23 @@ import (
 type contest struct {
 	g     *gatekeeper
 	sides [2]*side // candidate, baseline
-	// Their nets, ready to play; closed after the match.
-	players []*setup.NetPlayer
-	last    arena.Progress
-	where   verdict
+	last  arena.Progress
+	where verdict
 }
 
 // match plays a candidate against the baseline, or goes on where an earlier
 // start was stopped, and returns the decision.
 func (g *gatekeeper) match(ctx context.Context, candidate, baseline *side) (_ *Result, err error) {
 	c := &contest{g: g, sides: [2]*side{candidate, baseline}}
-	defer func() {
-		for _, p := range c.players {
-			err = errors.Join(err, p.Close())
-		}
-	}()
 	dir, games := g.matchDir(candidate.name), g.gamesDir(candidate.name)
 	if err := errors.Join(PrepareDir(dir), PrepareDir(games)); err != nil {
 		return nil, err
 	}
-	cfg, err := c.config()
+	cfg, release, err := c.config()
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, release()) }()
 	if err := c.openLog(dir, cfg); err != nil {
 		return nil, err
 	}
@@ -70,25 +64,21 @@ func PrepareDir(dir string) error {
 }
 
 // config describes the match to the arena.
-func (c *contest) config() (*arena.Config, error) {
+func (c *contest) config() (cfg *arena.Config, release func() error, err error) {
 	want, e := &c.g.want, c.g.opt.Effective
-	cfg := &arena.Config{Seed: arena.MatchSeed("chessbrain gatekeeper", c.g.seed, c.sides[0].sha256, c.sides[1].sha256),
-		Workers: want.Workers, MaxPlies: want.MaxPlies, Decided: c.decided, OnGame: c.finished}
+	m := &setup.NetMatch{Search: want.Search, Games: want.Games, OpeningPlies: want.OpeningPlies, MaxPlies: want.MaxPlies,
+		Seed: arena.MatchSeed("chessbrain gatekeeper", c.g.seed, c.sides[0].sha256, c.sides[1].sha256)}
 	for i, s := range c.sides {
-		player, err := setup.OpenNetPlayer(e.Config, s.net)
-		if err != nil {
-			return nil, fmt.Errorf("prepare net %s for the match: %w", s.name, err)
-		}
-		c.players = append(c.players, player)
-		if cfg.Players[i], err = player.Player(s.name, want.Search, arena.Limits{}); err != nil {
-			return nil, e.Errorf("loop.gatekeeper", "correct the settings of the match", "%v", err)
-		}
+		m.Names[i], m.Nets[i] = s.name, s.net
 	}
-	var err error
-	if cfg.Openings, err = arena.Vary(nil, want.Games/2, want.OpeningPlies, cfg.Seed); err != nil {
-		return nil, e.Errorf("loop.gatekeeper.opening_plies", "play more random plies, or fewer games", "%v", err)
+	if cfg, release, err = m.Open(e.Config); errors.Is(err, setup.ErrMatch) {
+		return nil, nil, e.Errorf("loop.gatekeeper", "correct them; too few different openings want more opening_plies, or fewer games", "%v", err)
 	}
-	return cfg, nil
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg.Workers, cfg.Decided, cfg.OnGame, cfg.Share = want.Workers, c.decided, c.finished, c.g.opt.Share.With(m, e.Config)
+	return cfg, release, nil
 }
 
 // settings says how the nets search, so that games of other settings are not

@@ -34,7 +34,8 @@ type HostOptions struct {
 	Command   string
 	Version   string // of the program
 	Log       *slog.Logger
-	Locked    bool // the caller holds the run
+	Locked    bool     // the caller holds the run
+	Matches   *Matches // of the run, for players to take part in; nil = none
 
 	// Greet tells people the link with which players join. It is secret, so it goes into
 	// no log.
@@ -158,6 +159,10 @@ func (h *host) run(ctx context.Context) (err error) {
 	group.Go(func() error { return every(ctx, memberPoll, h.reread) })
 	group.Go(func() error { return every(ctx, rosterTime, h.writeRoster) })
 	group.Go(func() error { return h.auditor.run(ctx) })
+	if h.opt.Matches != nil {
+		group.Go(func() error { return every(ctx, memberPoll, func() error { return h.matches(ctx) }) })
+		group.Go(func() error { return h.opt.Matches.audit(ctx, h.distrust) })
+	}
 	group.Go(func() error { return every(ctx, ledgerTime, h.ledger.write) })
 	if err = group.Wait(); errors.Is(err, context.Canceled) {
 		err = nil

@@ -47,16 +47,17 @@ type player struct {
 	models  string
 	courier *courier
 	welcome fleet.Welcome
-	net     fleet.NetRef // that was fetched last
-	silent  bool         // the run does not answer, and that was said
-	numbers string       // arithmetic of this player
+	net     fleet.NetRef  // that was fetched last
+	silent  bool          // the run does not answer, and that was said
+	numbers string        // arithmetic of this player
+	offered chan struct{} // a beat said that there are matches
 }
 
 // Play plays for the run of a link until ctx ends, the run drains its players, or
 // Play.MaxGames are played. What it could not deliver stays in its directory and goes on
 // its way at the next start.
 func Play(ctx context.Context, opt PlayerOptions) (*play.PlaySummary, error) {
-	p := &player{opt: opt, log: opt.Log, models: run.Dir{Root: opt.Root}.Models()}
+	p := &player{opt: opt, log: opt.Log, models: run.Dir{Root: opt.Root}.Models(), offered: make(chan struct{}, 1)}
 	mine, err := belong(opt.Root, opt.Link)
 	if err != nil {
 		return nil, err
@@ -130,7 +131,11 @@ func (p *player) play(ctx context.Context, mine joined) (*play.PlaySummary, erro
 	defer stop(nil)
 	working, end := context.WithCancel(context.WithoutCancel(ctx)) // beats and deliveries go on while the last games end
 	defer end()
-	beats, delivered := make(chan error, 1), make(chan error, 1)
+	beats, delivered, matches := make(chan error, 1), make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(matches)
+		p.matches(playing, o.Effective.Config)
+	}()
 	go func() { beats <- p.beat(working, stop) }()
 	go func() {
 		err := p.courier.run(working)
@@ -145,6 +150,8 @@ func (p *player) play(ctx context.Context, mine joined) (*play.PlaySummary, erro
 		err = nil
 		p.log.Info(letGo)
 	}
+	stop(nil)
+	<-matches
 	end()
 	err = errors.Join(err, <-beats, <-delivered)
 	left, finishErr := p.courier.finish(context.WithoutCancel(ctx))
@@ -230,6 +237,12 @@ func (p *player) beat(ctx context.Context, stop context.CancelCauseFunc) error {
 			p.answered()
 			if state.Drain {
 				stop(errDrained)
+			}
+			if state.Matches {
+				select {
+				case p.offered <- struct{}{}:
+				default:
+				}
 			}
 			if state.Net.SHA256 != "" && state.Net.SHA256 != p.net.SHA256 {
 				if err := p.fetch(ctx, state.Net); err != nil && ctx.Err() == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run/catalogue"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
@@ -18,6 +19,7 @@ import (
 type opponent struct {
 	log  arena.LogPlayer
 	open func() (arena.Player, error)
+	net  *nn.Net // that open has read; nil for who is no net
 }
 
 // pair is a match that the list wants: the newer net is the first.
@@ -47,24 +49,24 @@ func playable(c *catalogue.Catalogue) []catalogue.Net {
 
 // net returns the player of a net.
 func (r *rater) net(n catalogue.Net) *opponent {
-	return &opponent{
-		log: arena.LogPlayer{Name: n.Name, NetID: n.NetID, SHA256: n.SHA256, Settings: fmt.Sprintf("visits=%d", r.want.Search.Search.Simulations)},
-		open: func() (arena.Player, error) {
-			net, err := setup.ReadNet(filepath.Join(r.dir.Root, filepath.FromSlash(n.Path)))
-			if err != nil {
-				return nil, err
-			}
-			if id := net.ID(); id != n.NetID {
-				return nil, fmt.Errorf("net %s has id %s, a moment ago it had %s: start again", n.Name, id, n.NetID)
-			}
-			p, err := setup.OpenNetPlayer(r.opt.Effective.Config, net)
-			if err != nil {
-				return nil, fmt.Errorf("prepare net %s for the match: %w", n.Name, err)
-			}
-			r.players = append(r.players, p)
-			return p.Player(n.Name, r.want.Search, arena.Limits{})
-		},
+	o := &opponent{log: arena.LogPlayer{Name: n.Name, NetID: n.NetID, SHA256: n.SHA256, Settings: fmt.Sprintf("visits=%d", r.want.Search.Search.Simulations)}}
+	o.open = func() (arena.Player, error) {
+		net, err := setup.ReadNet(filepath.Join(r.dir.Root, filepath.FromSlash(n.Path)))
+		if err != nil {
+			return nil, err
+		}
+		if id := net.ID(); id != n.NetID {
+			return nil, fmt.Errorf("net %s has id %s, a moment ago it had %s: start again", n.Name, id, n.NetID)
+		}
+		p, err := setup.OpenNetPlayer(r.opt.Effective.Config, net)
+		if err != nil {
+			return nil, fmt.Errorf("prepare net %s for the match: %w", n.Name, err)
+		}
+		r.players = append(r.players, p)
+		o.net = net
+		return p.Player(n.Name, r.want.Search, arena.Limits{})
 	}
+	return o
 }
 
 // mover is the player of random moves.

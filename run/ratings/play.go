@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
@@ -31,6 +32,7 @@ type Options struct {
 	Log       *slog.Logger
 	Publish   func(monitor.Event) // takes alarms; nil = they are only logged
 	Rebuild   bool                // see UpdateOptions
+	Share     setup.ShareMatch    // games of matches of two nets with other machines
 
 	maxPlies int // of a game, for tests; 0 = the usual number
 }
@@ -207,6 +209,11 @@ func (r *rater) match(ctx context.Context, p pair) (err error) {
 	}
 	if cfg.Openings, err = arena.Vary(nil, games/2, openingPlies, cfg.Seed); err != nil {
 		return errors.Join(fmt.Errorf("rating match: %w", err), cfg.Log.Close())
+	}
+	if p[0].net != nil && p[1].net != nil {
+		m := &setup.NetMatch{Names: [2]string{a.Name, b.Name}, Nets: [2]*nn.Net{p[0].net, p[1].net}, Search: r.want.Search,
+			Seed: cfg.Seed, Games: games, OpeningPlies: openingPlies, MaxPlies: cfg.MaxPlies}
+		cfg.Share = r.opt.Share.With(m, r.opt.Effective.Config)
 	}
 	device, precision := setup.DescribePlayers(r.opt.Effective.Config)
 	r.log.Info("rating match", "player1", a.Name, "player2", b.Name, "games", 2*len(cfg.Openings), "finished_before", len(cfg.Done),
