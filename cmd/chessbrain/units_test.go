@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/chessbrain/chessbrain/internal/monitor"
 )
 
 var (
@@ -125,11 +128,12 @@ func TestManifests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kinds := []string{}
+	kinds, players := []string{}, ""
 	for decoder := yaml.NewDecoder(bytes.NewReader(manifest)); ; {
 		var object struct {
-			Kind string
-			Spec map[string]any
+			Kind     string
+			Metadata struct{ Name string }
+			Spec     map[string]any
 		}
 		err := decoder.Decode(&object)
 		if errors.Is(err, io.EOF) {
@@ -139,12 +143,42 @@ func TestManifests(t *testing.T) {
 			t.Fatal(err)
 		}
 		kinds = append(kinds, object.Kind)
+		if object.Kind == "StatefulSet" {
+			players = object.Metadata.Name
+		}
 		if object.Spec["selector"] == nil {
 			t.Errorf("%s selects nothing", object.Kind)
 		}
 	}
 	if want := []string{"StatefulSet", "PodDisruptionBudget"}; !slices.Equal(kinds, want) {
 		t.Errorf("kubernetes.yaml has %v, want %v", kinds, want)
+	}
+	var keda struct {
+		Kind string
+		Spec struct {
+			ScaleTargetRef struct{ Kind, Name string } `yaml:"scaleTargetRef"`
+			Triggers       []struct {
+				Metadata struct{ Query, Threshold string }
+			}
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "keda.yaml"))
+	if err == nil {
+		err = yaml.Unmarshal(data, &keda)
+	}
+	if err != nil || keda.Kind != "ScaledObject" || keda.Spec.ScaleTargetRef.Name != players || len(keda.Spec.Triggers) != 1 {
+		t.Fatalf("keda.yaml: %+v, %v", keda, err)
+	}
+	page := httptest.NewRecorder()
+	monitor.NewProm("j").Handler().ServeHTTP(page, httptest.NewRequest("GET", "/metrics", nil))
+	names := regexp.MustCompile(`chessbrain_\w+`).FindAllString(keda.Spec.Triggers[0].Metadata.Query, -1)
+	for _, name := range names {
+		if !strings.Contains(page.Body.String(), "\n"+name+"{") {
+			t.Errorf("keda.yaml asks for %s, which Prometheus is not told", name)
+		}
+	}
+	if len(names) != 2 {
+		t.Errorf("keda.yaml asks for %v", names)
 	}
 	if bash, err := exec.LookPath("bash"); err == nil {
 		if out, err := exec.Command(bash, "-n", filepath.Join(dir, "player.slurm")).CombinedOutput(); err != nil {

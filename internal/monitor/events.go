@@ -115,6 +115,7 @@ type Step struct {
 	Step          int64   `json:"step"`    // 1 = the first
 	Episode       int64   `json:"episode"` // episodes counted before it
 	Samples       int64   `json:"samples"` // rows trained on so far, in all
+	Entered       int64   `json:"entered"` // positions of games that have entered the run so far
 	Rows          int     `json:"rows"`    // of this step, over all micro-batches
 	Losses        Numbers `json:"losses"`  // by metric name, means over rows
 	Loss          Number  `json:"loss"`    // the objective: the weighted sum

@@ -23,6 +23,7 @@ var promTotals = []struct{ name, help string }{
 	{"episodes", "Games counted in the run."},
 	{"steps", "Optimizer steps done in the run."},
 	{"samples", "Rows trained on in the run."},
+	{"entered", "Positions of games that have entered the run."},
 	{"skipped_steps", "Steps skipped because a loss or gradient was not finite."},
 	{"games_played", "Games finished by this process."},
 	{"positions", "Moves played by this process."},
@@ -81,7 +82,7 @@ func (p *Prom) Handle(e Event) error {
 		p.totals(e.Totals)
 		p.games(e.Results, e.Ends)
 	case *Step:
-		p.set(values{"steps": e.Step, "samples": e.Samples, "skipped_steps": e.SkippedTotal,
+		p.set(values{"steps": e.Step, "samples": e.Samples, "entered": e.Entered, "skipped_steps": e.SkippedTotal,
 			"queue_depth": int64(e.QueueDepth), "window_rows": e.WindowRows})
 		p.totals(e.Totals)
 	case *SelfPlay:

@@ -120,7 +120,7 @@ func TestMatchesOfPlayers(t *testing.T) {
 	dir := t.TempDir() + "/run"
 	e := runtest.Resolve(t, dir, "--resign-q=-1")
 	x := NewMatches(runtest.LogTo(&said{}))
-	link, log, _ := startHost(t, HostOptions{Effective: e, Listen: "127.0.0.1:0", Matches: x})
+	link, log, closeHost := startHost(t, HostOptions{Effective: e, Listen: "127.0.0.1:0", Matches: x})
 	d := startMatch(t, e.Config, x)
 	waitFor(t, "the nets are not stored", log, func() bool {
 		x.mu.Lock()
@@ -139,8 +139,9 @@ func TestMatchesOfPlayers(t *testing.T) {
 	if text := <-ended; !strings.Contains(text, "played games of a match") {
 		t.Error(text)
 	}
+	closeHost()
 	roster, err := DirOf(dir).Roster()
-	if err != nil || len(roster.Players) != 1 {
+	if err != nil || len(roster.Players) != 1 || roster.Players[0].Tasks == 0 {
 		t.Errorf("roster %+v, %v", roster, err)
 	}
 }

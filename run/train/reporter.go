@@ -35,7 +35,7 @@ func (r *reporter) report(ctx context.Context, s *trainer.StepStats) error {
 	}
 	window, _ := r.rows.Size()
 	e := &monitor.Step{
-		Step: s.Step, Episode: r.state.Episodes, Samples: s.Samples, Rows: s.Rows,
+		Step: s.Step, Episode: r.state.Episodes, Samples: s.Samples, Entered: r.state.Rows, Rows: s.Rows,
 		Losses: LossNumbers(&s.Measures), Loss: monitor.Number(s.Objective),
 		PolicyEntropy: monitor.Number(s.PolicyEntropy), TargetEntropy: monitor.Number(s.PolicyTargetEntropy),
 		LegalEntropy: monitor.Number(s.LegalEntropy), PolicyAcc: monitor.Number(s.PolicyAccuracy), ValueAcc: monitor.Number(s.ValueAccuracy),
