@@ -256,7 +256,7 @@ func planJoin(e *config.Effective, link fleet.Link, dry bool, w io.Writer) error
 func joined(ctx context.Context, s *session, link fleet.Link, opt play.SelfPlayOptions) (*play.PlaySummary, error) {
 	root := s.effective.Config.GetRunDir()
 	opt.Command, opt.Version, opt.Log, opt.Readers = s.command, version(), s.log, s.readers
-	return join.Play(ctx, join.PlayerOptions{Link: link, Root: root, CPU: kernel.ActiveTier().String(), Log: s.log, Play: opt,
+	return join.Play(ctx, join.PlayerOptions{Link: link, Root: root, CPU: kernel.ActiveTier().String(), Log: s.log, Traces: s.traces, Play: opt,
 		Configure: func(file *config.File, job string, seed uint64, models string) (*config.Effective, error) {
 			f := file.Config
 			if f.Selfplay == nil {
@@ -302,7 +302,7 @@ func listening[S any](ctx context.Context, s *session, open openTo, o join.HostO
 	if !open.asked() {
 		return work(ctx)
 	}
-	o.Listen, o.NATS = open.listen, open.nats
+	o.Listen, o.NATS, o.Traces = open.listen, open.nats, s.traces
 	o.Greet = func(link fleet.Link) {
 		fmt.Fprintf(s.progress, "Players on other machines join with:\n  chessbrain selfplay --join %s\n", link)
 	}

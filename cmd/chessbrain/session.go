@@ -52,6 +52,7 @@ type session struct {
 	terminal terminal // which progress writes to
 	log      *slog.Logger
 	readers  []monitor.Sink // of the run's events, beside its files
+	traces   *monitor.Traces
 	closers  []func() error // of what open opened
 }
 
@@ -225,6 +226,8 @@ func (s *session) open(c *cobra.Command) (err error) {
 			s.log.Warn("old logs could not be removed", "error", err)
 		}
 	}
+	s.traces = monitor.OpenTraces(cfg.GetMetrics().GetOtlp(), version(), fmt.Sprintf("%s-%d", c.Name(), os.Getpid()), s.log)
+	s.closers = append(s.closers, s.traces.Close)
 	s.log.Info("settings", "from", s.effective.Layers())
 	if address != "" {
 		s.log.Info("metrics", "address", address)

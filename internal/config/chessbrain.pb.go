@@ -6637,6 +6637,9 @@ type Metrics struct {
 	Mlflow *string `protobuf:"bytes,9,opt,name=mlflow" json:"mlflow,omitempty"`
 	// Directory of offline runs of Weights & Biases that the metrics go to as well, such as wandb; empty = none.
 	Wandb *string `protobuf:"bytes,10,opt,name=wandb" json:"wandb,omitempty"`
+	// URL of a collector of OpenTelemetry (OTLP over HTTP, such as http://127.0.0.1:4318) that is told how games of other
+	// machines come into the run; empty = none.
+	Otlp *string `protobuf:"bytes,11,opt,name=otlp" json:"otlp,omitempty"`
 	// Steps between two step events in the metrics.
 	Every         *int32 `protobuf:"varint,6,opt,name=every,def=1" json:"every,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -6740,6 +6743,13 @@ func (x *Metrics) GetMlflow() string {
 func (x *Metrics) GetWandb() string {
 	if x != nil && x.Wandb != nil {
 		return *x.Wandb
+	}
+	return ""
+}
+
+func (x *Metrics) GetOtlp() string {
+	if x != nil && x.Otlp != nil {
+		return *x.Otlp
 	}
 	return ""
 }
@@ -7980,7 +7990,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\n" +
 	"keep_every\x18\x04 \x01(\x05:\x0250B\v\x8a\xb5\x18\a[0,1e6]R\tkeepEvery\x12>\n" +
 	"\x03dir\x18\x05 \x01(\tB,\x92\xb5\x18(\n" +
-	"\x0echeckpoint-dir\x12\x14MODEL_CHECKPOINT_DIR\x18\tR\x03dir\"\xf4\x03\n" +
+	"\x0echeckpoint-dir\x12\x14MODEL_CHECKPOINT_DIR\x18\tR\x03dir\"\x9a\x04\n" +
 	"\aMetrics\x12:\n" +
 	"\x03dir\x18\x01 \x01(\tB(\x92\xb5\x18$\n" +
 	"\vmetrics-dir\x12\x13TENSORBOARD_LOG_DIR\x18\x0fR\x03dir\x12&\n" +
@@ -8003,6 +8013,8 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x05wandb\x18\n" +
 	" \x01(\tB\x11\x92\xb5\x18\t\n" +
 	"\x05wandb\x18\x0f\x98\xb5\x18\x04R\x05wandb\x12$\n" +
+	"\x04otlp\x18\v \x01(\tB\x10\x92\xb5\x18\b\n" +
+	"\x04otlp\x18\x0f\x98\xb5\x18\x04R\x04otlp\x12$\n" +
 	"\x05every\x18\x06 \x01(\x05:\x011B\v\x8a\xb5\x18\a[1,1e9]R\x05every\"\xe0\x04\n" +
 	"\x06Export\x12;\n" +
 	"\bexporter\x18\x01 \x01(\t:\vsafetensorsB\x12\x92\xb5\x18\x0e\n" +

@@ -191,6 +191,7 @@ func TestRefusedValues(t *testing.T) {
 		{args: []string{"--metrics-addr", "0.0.0.0:9000"}, want: `--metrics-addr: metrics.addr = "0.0.0.0:9000": other machines could read it`},
 		{args: []string{"--metrics-addr", "0.0.0.0:9000", "--metrics-public"}, want: `other machines could read it`},
 		{args: []string{"--metrics-addr", "9000"}, want: `not an address`},
+		{args: []string{"--otlp", "localhost:4318"}, want: `--otlp: metrics.otlp = "localhost:4318": it is no URL of a collector`},
 		{args: []string{"--job-id", "a b"}, want: "--job-id: job_id"},
 		{file: "loop {\n gatekeeper { sprt { elo0: 5 elo1: 5 } } }", want: "run.textproto:2:30: loop.gatekeeper.sprt.elo1 = 5: not above elo0, which is 5"},
 		{file: "loop { gatekeeper { sprt { alpha: 0.5 } } }", want: "loop.gatekeeper.sprt.alpha = 0.5: out of range; allowed is above 0 and below 0.5"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -121,6 +122,9 @@ func (e *Effective) validateNames(complain complainFunc) {
 		case !devicePattern.MatchString(device):
 			complain(path, quote(device), "wanted is auto, cpu, cuda or cuda:N", "no such kind of device")
 		}
+	}
+	if u, err := url.Parse(m.GetOtlp()); m.GetOtlp() != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		complain("metrics.otlp", quote(m.GetOtlp()), "name one such as http://127.0.0.1:4318", "it is no URL of a collector")
 	}
 	for _, a := range [][2]string{{"metrics.addr", m.GetAddr()}, {"metrics.web", m.GetWeb()}} {
 		path, addr := a[0], a[1]

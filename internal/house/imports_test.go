@@ -81,7 +81,7 @@ var rooms = map[string]room{
 	"run/play":              {ours: []string{"internal/fsx", "internal/monitor", "encoding/lc0", "mcts", "nn", "plugins/export", "plugins/rescore", "record", "replay", "run", "run/alarms", "run/setup", "selfplay", "trainer/checkpoint"}},
 	"run/train":             {ours: []string{"encoding", "internal/fsx", "internal/monitor", "nn", "plugins/export", "plugins/host", "plugins/stage", "record", "replay", "replay/importer", "run", "run/alarms", "run/play", "run/setup", "selfplay", "trainer", "trainer/checkpoint"}},
 	"internal/fleet":        {third: []string{"github.com/nats-io/nats-server", "github.com/nats-io/nats.go", "github.com/nats-io/nkeys"}},
-	"run/join":              {ours: []string{"arena", "internal/config", "encoding", "internal/fleet", "internal/fsx", "nn", "record", "replay", "run", "run/play", "run/setup", "selfplay"}},
+	"run/join":              {ours: []string{"arena", "internal/config", "encoding", "internal/fleet", "internal/fsx", "internal/monitor", "nn", "record", "replay", "run", "run/play", "run/setup", "selfplay"}},
 	"run/alarms":            {ours: []string{"internal/monitor", "record"}},
 	"run/catalogue":         {ours: []string{"internal/fsx"}},
 	"run/cycle":             {ours: []string{"arena/ladder", "internal/config", "internal/fsx", "internal/monitor", "record", "replay", "replay/prepare", "run", "run/alarms", "run/catalogue", "run/exporting", "run/gate", "run/join", "run/play", "run/ratings", "run/retain", "run/setup", "run/train", "trainer/checkpoint"}},

@@ -9,12 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fleet"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/selfplay"
@@ -41,12 +43,14 @@ type courier struct {
 	process string
 	log     *slog.Logger
 	limit   int64 // bytes that wait, beyond which no game begins
+	traces  *monitor.Traces
 
 	begun   chan struct{} // closed when the process has read its games, and asks for room
 	once    sync.Once
 	settled run.Ordinals       // numbers of the games that the run has, without branches
 	parcels map[string]*parcel // by path
 	pause   time.Time          // nothing is delivered before
+	sealed  time.Time          // when the newest chunk was, or this courier began
 	stuck   bool               // nothing is delivered at the moment, and that was said
 	verdict []fleet.Verdict    // that have come
 
@@ -64,6 +68,8 @@ type parcel struct {
 	bytes int64
 	tries int
 	again time.Time // when it is delivered again
+
+	begun, first time.Time // when its games began, about, and when it was delivered first
 }
 
 // Delivered, Chunks and Room make it a play.Courier.
@@ -94,7 +100,7 @@ func (c *courier) room() bool {
 
 // newCourier returns a courier for the games of a process in dir.
 func newCourier(post fleet.Post, dir run.Dir, process string, log *slog.Logger) (*courier, error) {
-	c := &courier{post: post, dir: dir, process: process, log: log, limit: maxSpool, begun: make(chan struct{}), parcels: map[string]*parcel{}}
+	c := &courier{post: post, dir: dir, process: process, log: log, limit: maxSpool, begun: make(chan struct{}), parcels: map[string]*parcel{}, sealed: time.Now()}
 	if _, err := run.ReadJSON(c.file(), &c.settled); err != nil {
 		return nil, fmt.Errorf("read %s: %w; join with another --run-dir", c.file(), err)
 	}
@@ -201,7 +207,10 @@ func (c *courier) look() error {
 			if err != nil {
 				return fmt.Errorf("look for games to deliver: %w", err)
 			}
-			p = &parcel{path: path, bytes: info.Size()}
+			p = &parcel{path: path, bytes: info.Size(), begun: c.sealed}
+			if c.sealed = info.ModTime(); c.sealed.Before(p.begun) { // of an earlier start
+				p.begun = c.sealed
+			}
 			c.parcels[path] = p
 		}
 		there[path] = true
@@ -225,6 +234,9 @@ func (c *courier) deliver(ctx context.Context, p *parcel) error {
 		return fmt.Errorf("deliver games: %w", err)
 	}
 	p.sum = fleet.SumOf(data)
+	if p.first.IsZero() {
+		p.first = time.Now()
+	}
 	err = c.post.Deliver(ctx, data, p.tries)
 	switch {
 	case err == nil:
@@ -267,6 +279,11 @@ func (c *courier) settle() error {
 				if _, _, _, branch := selfplay.BranchOrdinal(g.Ordinal); !branch {
 					c.settled.Add(g.Ordinal)
 				}
+			}
+			for name, start := range map[string]time.Time{spanPlayed: p.begun, spanDelivered: p.first} {
+				s := spanOf(p.sum, name, start, int(p.bytes))
+				s.Failed, s.Attributes["tries"] = v.Rejected, strconv.Itoa(p.tries)
+				c.traces.Add(s)
 			}
 			c.mu.Lock()
 			c.games += int64(v.Games)

@@ -20,6 +20,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fleet"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/play"
@@ -34,8 +35,9 @@ type HostOptions struct {
 	Command   string
 	Version   string // of the program
 	Log       *slog.Logger
-	Locked    bool     // the caller holds the run
-	Matches   *Matches // of the run, for players to take part in; nil = none
+	Locked    bool            // the caller holds the run
+	Traces    *monitor.Traces // of chunks
+	Matches   *Matches        // of the run, for players to take part in; nil = none
 
 	// Greet tells people the link with which players join. It is secret, so it goes into
 	// no log.

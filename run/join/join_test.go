@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fleet"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/internal/testing/memfs"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/record"
@@ -86,8 +87,14 @@ func startHost(t *testing.T, o HostOptions) (link fleet.Link, log *said, close f
 // playAs plays games for the run of a link in a directory of a player's own.
 func playAs(t *testing.T, ctx context.Context, link fleet.Link, root string, games int64) (*play.PlaySummary, string, error) {
 	t.Helper()
+	return playTraced(t, ctx, link, root, games, nil)
+}
+
+// playTraced is playAs with traces.
+func playTraced(t *testing.T, ctx context.Context, link fleet.Link, root string, games int64, traces *monitor.Traces) (*play.PlaySummary, string, error) {
+	t.Helper()
 	log := &said{}
-	s, err := Play(ctx, PlayerOptions{Link: link, Root: root, Log: runtest.LogTo(log),
+	s, err := Play(ctx, PlayerOptions{Link: link, Root: root, Log: runtest.LogTo(log), Traces: traces,
 		Configure: func(file *config.File, job string, seed uint64, models string) (*config.Effective, error) {
 			f := file.Config
 			f.RunDir, f.JobId, f.Seed, f.Selfplay.ModelsDir, f.Selfplay.ProducerWorkers = &root, &job, &seed, &models, new(int32(1))

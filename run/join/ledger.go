@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fleet"
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -153,6 +154,7 @@ func (l *ledger) account(process uint64) *account {
 // take puts the games of a delivery that the run has not into its directory, and says what
 // became of them. The error is of the run's own disk.
 func (h *host) take(ctx context.Context, d *fleet.Delivery) error {
+	began := time.Now()
 	h.mu.Lock()
 	e, member := h.players[d.Player], h.members.Name(d.Player.Member) != ""
 	h.mu.Unlock()
@@ -170,6 +172,13 @@ func (h *host) take(ctx context.Context, d *fleet.Delivery) error {
 	if reason == "" {
 		games, net, reason = h.check(e, d.Data)
 	}
+	if h.opt.Traces != nil {
+		defer func() {
+			s := spanOf(d.Sum(), spanTaken, began, len(d.Data))
+			s.Attributes["player"], s.Attributes["net"], s.Failed = processName(e.Process), net, reason
+			h.opt.Traces.Add(s)
+		}()
+	}
 	if reason != "" {
 		h.mu.Lock()
 		e.Rejected++
@@ -183,6 +192,7 @@ func (h *host) take(ctx context.Context, d *fleet.Delivery) error {
 		if errors.Is(err, fsx.ErrSync) {
 			return err
 		}
+		reason = err.Error()
 		h.log.Error("games of a player wait: the run cannot write them", "process", e.Process, "error", err)
 		return run.Sleep(ctx, rosterTime) // nothing is settled: they come again
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fleet"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/play"
 )
@@ -22,6 +23,8 @@ type PlayerOptions struct {
 	Root string // the player's own run directory
 	CPU  string // the kernels' tier, for people
 	Log  *slog.Logger
+
+	Traces *monitor.Traces // of chunks
 
 	// Configure returns how to play: file is the run's configuration, and the rest what
 	// only the player can know.
@@ -125,7 +128,7 @@ func (p *player) play(ctx context.Context, mine joined) (*play.PlaySummary, erro
 	if p.courier, err = newCourier(p.post, run.Dir{Root: p.opt.Root}, processName(o.Process), p.log); err != nil {
 		return nil, err
 	}
-	o.Courier = p.courier
+	o.Courier, p.courier.traces = p.courier, p.opt.Traces
 
 	playing, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -1,0 +1,29 @@
+package join
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/fleet"
+	"github.com/chessbrain/chessbrain/internal/monitor"
+)
+
+// spanOf is a span of a chunk's trace. The trace is named after the chunk's content, so
+// that the machines that tell of it need not agree on a name. Its first span, of the
+// player, is the parent of the others.
+func spanOf(sum, name string, start time.Time, bytes int) monitor.Span {
+	s := monitor.Span{Trace: sum[:32], Parent: sum[32:48], Name: name, Start: start, End: time.Now(), Attributes: map[string]string{"chunk.bytes": strconv.Itoa(bytes)}}
+	s.ID = fleet.SumOf([]byte(sum + name))[:16]
+	if name == spanPlayed {
+		s.ID, s.Parent = s.Parent, ""
+	}
+	return s
+}
+
+// Spans of a chunk: from its first game until the run has settled it; from its first
+// delivery until then; and in the run, from its arrival until it is on disk.
+const (
+	spanPlayed    = "chunk"
+	spanDelivered = "deliver"
+	spanTaken     = "ingest"
+)
