@@ -3,7 +3,10 @@ package run
 import (
 	"cmp"
 	"path/filepath"
+	"slices"
 	"strconv"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
 // Dir is a run directory: where each thing of a run lies (docs/RUN.md).
@@ -195,3 +198,21 @@ const (
 func Player(number uint64) Role { return Role("selfplay-p" + strconv.FormatUint(number, 10)) }
 
 func Trainer(name string) Role { return Role("trainer-" + name) }
+
+// Foreign names a file in a directory that no command of chessbrain has worked on yet;
+// "" where there is none. The locks are this process's own where it has locked the run.
+func Foreign(dir string, locked bool) (found string) {
+	d := Dir{Root: dir}
+	ours := []string{d.Logs(), d.InitialNet(), d.Selfplay(), d.Models(), d.Plugins()} // may be there before the first start
+	entries, _ := fsx.Entries(fsx.OS, dir)                                            // what is wrong with it is told where it is made
+	for _, e := range entries {
+		switch path := filepath.Join(dir, e.Name()); {
+		case path == d.Locks() && locked:
+		case path == d.Locks():
+			return ""
+		case e.Name()[0] != '.' && found == "" && !slices.Contains(ours, path):
+			found = e.Name()
+		}
+	}
+	return found
+}

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,8 +65,8 @@ run's configuration, but for the engine. A stop or a kill loses no finished game
 
 // run updates the catalogue, plays where that is asked for, and prints the list.
 func (o *ratingOptions) run(c *cobra.Command, root string) error {
-	if info, err := os.Stat(root); err != nil || !info.IsDir() {
-		return usagef("%s is not a run directory; name one", root)
+	if _, _, err := setup.OpenDir(root); err != nil {
+		return usageError{err}
 	}
 	log, _, err := monitor.NewLogger(monitor.LogOptions{Terminal: c.ErrOrStderr()})
 	if err != nil {

@@ -31,11 +31,26 @@ func Run(ctx context.Context, o Options) (*Manifest, error) {
 	if err := checkInputs(o.FS, o.InputDirs); err != nil {
 		return nil, err
 	}
+	_, err := o.FS.Stat(o.OutputDir)
+	made := errors.Is(err, fs.ErrNotExist)
 	if err := fsx.MkdirAll(o.FS, o.OutputDir); err != nil {
 		return nil, fmt.Errorf("output directory: %w", err)
 	}
+	m, err := o.alone(ctx)
+	if _, short := errors.AsType[*ShortError](err); short && made { // as if nobody had asked
+		for _, name := range []string{indexName, lockName, ""} {
+			o.FS.Remove(filepath.Join(o.OutputDir, name)) // what somebody else needs meanwhile stays
+		}
+	}
+	return m, err
+}
+
+const lockName = ".lock"
+
+// alone is Run with the output directory for itself.
+func (o *Options) alone(ctx context.Context) (*Manifest, error) {
 	if o.FS == fsx.OS {
-		lock, err := fsx.Acquire(filepath.Join(o.OutputDir, ".lock"), fsx.LockOptions{Command: "chessbrain shuffle"})
+		lock, err := fsx.Acquire(filepath.Join(o.OutputDir, lockName), fsx.LockOptions{Command: "chessbrain shuffle"})
 		if err != nil {
 			return nil, err
 		}

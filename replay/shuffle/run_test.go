@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -164,7 +165,16 @@ func TestShort(t *testing.T) {
 	if !strings.Contains(err.Error(), "need 1000000") {
 		t.Error(err)
 	}
-	checkTree(t, m)
+	if _, err := m.Stat(o.OutputDir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an output directory of nothing: %v", err)
+	}
+	if err := fsx.MkdirAll(m, o.OutputDir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(context.Background(), o); !errors.As(err, &short) {
+		t.Fatal(err)
+	}
+	checkTree(t, m) // with the index of the games, for the next try
 	o.InputDirs = []string{"run/nothing"}
 	if _, err := Run(context.Background(), o); err == nil || errors.As(err, &short) {
 		t.Errorf("missing directory: %v", err)

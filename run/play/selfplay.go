@@ -66,11 +66,15 @@ func SelfPlay(ctx context.Context, opt SelfPlayOptions) (*PlaySummary, error) {
 	if s.SelfPlay, err = setup.SelfPlayOf(opt.Effective); err != nil {
 		return nil, err
 	}
+	foreign := run.Foreign(s.Dir.Root, opt.Locked)
 	o := run.Options{Run: run.RunShared, Locked: opt.Locked, Command: opt.Command, Log: opt.Log}
 	if s.process, s.number, err = run.OpenNumbered(ctx, s.Dir, run.Player, opt.Process, o); err != nil {
 		return nil, err
 	}
 	s.process.OnClose(s.nets.Close)
+	if foreign != "" && opt.Courier == nil {
+		s.log.Warn("the directory of the games is not empty; they go beside what is there", "dir", s.Dir.Root, "found", foreign)
+	}
 	err = s.run(s.process.Context())
 	told := s.process.Context().Err() != nil
 	if all := opt.MaxGames > 0 && s.games.Load() >= opt.MaxGames; told && !all && (err == nil || Stopped(err)) {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -26,7 +25,7 @@ func (r *training) prepareDir(ctx context.Context) (err error) {
 	if err := fsx.DefaultReserve.Check(fsx.OS, fsx.NearestDir(r.cfg.Root), replay.ChunkBytes); err != nil {
 		return err
 	}
-	foreign := foreignIn(r.cfg.Root, r.opt.Locked)
+	foreign := run.Foreign(r.cfg.Root, r.opt.Locked)
 	o := run.Options{Run: run.RunShared, Locked: r.opt.Locked, LockWait: r.opt.LockWait, Command: r.opt.Command, Log: r.log}
 	if r.cfg.Source == setup.OwnGames {
 		o.Run = run.RunAlone
@@ -88,24 +87,6 @@ func (r *training) prepareFiles(foreign string) error {
 		}
 	}
 	return r.writeStart()
-}
-
-// foreignIn names a file in a directory that no command of chessbrain has worked on yet;
-// "" where there is none. The locks are this process's own where it has locked the run.
-func foreignIn(dir string, locked bool) (found string) {
-	d := run.Dir{Root: dir}
-	ours := []string{d.Logs(), d.InitialNet(), d.Selfplay(), d.Plugins()} // may be there before the first start
-	entries, _ := fsx.Entries(fsx.OS, dir)                                // what is wrong with it is told where it is made
-	for _, e := range entries {
-		switch path := filepath.Join(dir, e.Name()); {
-		case path == d.Locks() && locked:
-		case path == d.Locks():
-			return ""
-		case e.Name()[0] != '.' && found == "" && !slices.Contains(ours, path):
-			found = e.Name()
-		}
-	}
-	return found
 }
 
 // Begin makes the run directory of a configuration whose stages the caller does
