@@ -72,6 +72,9 @@ func (m *match) shape() error {
 	}
 	m.cfg.Workers = min(cmp.Or(m.cfg.Workers, 1), games)
 	m.cfg.Parallel = min(cmp.Or(m.cfg.Parallel, most), (games+m.cfg.Workers-1)/m.cfg.Workers)
+	if m.cfg.Share != nil { // or nothing is left for others
+		m.cfg.Parallel = min(m.cfg.Parallel, max(sharedParallel, m.cfg.Parallel/lentShare))
+	}
 	m.cfg.MaxPlies = cmp.Or(m.cfg.MaxPlies, defaultMaxPlies)
 	return nil
 }

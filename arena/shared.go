@@ -35,6 +35,9 @@ func (s Shared) Lend(n int) (numbers []int) {
 // match does not wait for the slowest.
 const lentShare = 4
 
+// sharedParallel is how many games a worker of a shared match keeps under way at least.
+const sharedParallel = 8
+
 // Return takes games back that will not come. They are handed out before others.
 func (s Shared) Return(numbers []int) {
 	s.m.mu.Lock()

@@ -199,12 +199,19 @@ func Player(number uint64) Role { return Role("selfplay-p" + strconv.FormatUint(
 
 func Trainer(name string) Role { return Role("trainer-" + name) }
 
+// FirstJoined is the number of the first player that joins from another machine. Those of
+// the run's own machine have lower ones: no two players have one number.
+const FirstJoined = 100_001
+
 // Foreign names a file in a directory that no command of chessbrain has worked on yet;
 // "" where there is none. The locks are this process's own where it has locked the run.
 func Foreign(dir string, locked bool) (found string) {
 	d := Dir{Root: dir}
-	ours := []string{d.Logs(), d.InitialNet(), d.Selfplay(), d.Models(), d.Plugins()} // may be there before the first start
-	entries, _ := fsx.Entries(fsx.OS, dir)                                            // what is wrong with it is told where it is made
+	if locked && fsx.IsFile(d.RunFile()) {
+		return ""
+	}
+	ours := []string{d.Logs(), d.InitialNet(), d.Selfplay(), d.Models(), d.Plugins(), d.Fleet()} // may be there before the first start
+	entries, _ := fsx.Entries(fsx.OS, dir)                                                       // what is wrong with it is told where it is made
 	for _, e := range entries {
 		switch path := filepath.Join(dir, e.Name()); {
 		case path == d.Locks() && locked:

@@ -11,6 +11,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
@@ -208,8 +209,8 @@ func moreGames(have, need, games int64) int64 {
 	return min(more, 10*games)
 }
 
-// lastProcess returns the highest number of a process that has games below dir, a
-// directory of <net>/p<number>; 0 for none.
+// lastProcess returns the highest number of a process of this machine that has games below
+// dir, a directory of <net>/p<number>; 0 for none.
 func lastProcess(dir string) (last int64, err error) {
 	nets, err := fsx.Dirs(fsx.OS, dir)
 	if err != nil {
@@ -222,7 +223,7 @@ func lastProcess(dir string) (last int64, err error) {
 		}
 		for _, p := range processes {
 			if text, ok := strings.CutPrefix(p.Name(), "p"); ok {
-				if n, err := strconv.ParseInt(text, 10, 32); err == nil {
+				if n, err := strconv.ParseInt(text, 10, 32); err == nil && n < run.FirstJoined {
 					last = max(last, n)
 				}
 			}

@@ -3,6 +3,8 @@ package cycle
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -166,5 +168,22 @@ func TestMoreGames(t *testing.T) {
 		if got := moreGames(c.have, c.need, c.games); got != c.want {
 			t.Errorf("have %d, need %d after %d games: %d more, want %d", c.have, c.need, c.games, got, c.want)
 		}
+	}
+}
+
+// TestLastProcess: numbers of players of other machines are none of this machine's, which
+// may not give one of theirs to a cycle's games.
+func TestLastProcess(t *testing.T) {
+	dir := t.TempDir()
+	if n, err := lastProcess(filepath.Join(dir, "none")); n != 0 || err != nil {
+		t.Error(n, err)
+	}
+	for _, name := range []string{"a/p3", "b/p12", "b/p100001", "b/p100777", "b/pink"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := lastProcess(dir); n != 12 || err != nil {
+		t.Errorf("the last process is %d, %v, want 12", n, err)
 	}
 }

@@ -30,7 +30,7 @@ func TestAudit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entry := &PlayerEntry{Process: firstProcess}
+	entry := &PlayerEntry{Process: run.FirstJoined}
 	audit := func(g *record.Game, arithmetic string) string {
 		t.Helper()
 		reason, err := a.audit(t.Context(), audited{entry, arithmetic, g})
@@ -39,7 +39,7 @@ func TestAudit(t *testing.T) {
 		}
 		return reason
 	}
-	games := gamesOf(t, dir, "p1001")
+	games := gamesOf(t, dir, "p100001")
 	if len(games) != 12 || !a.exact {
 		t.Fatalf("%d games, exact: %v", len(games), a.exact)
 	}
@@ -112,12 +112,12 @@ func TestHonestGames(t *testing.T) {
 		closeHost()
 		a, net := auditorOf(t, e)
 		a.know(net)
-		for n, g := range gamesOf(t, dir, "p1001") {
+		for n, g := range gamesOf(t, dir, "p100001") {
 			if _, _, _, branch := selfplay.BranchOrdinal(n); branch {
 				continue
 			}
 			for _, arithmetic := range []string{a.arithmetic, "another"} {
-				reason, err := a.audit(t.Context(), audited{&PlayerEntry{Process: firstProcess}, arithmetic, g})
+				reason, err := a.audit(t.Context(), audited{&PlayerEntry{Process: run.FirstJoined}, arithmetic, g})
 				if reason != "" || err != nil {
 					t.Errorf("%s: game %d: %q, %v", flags, n, reason, err)
 				}
@@ -167,7 +167,7 @@ func TestDistrust(t *testing.T) {
 	e := h.roster.Players[0]
 	h.distrust(e, "it lies")
 	h.distrust(e, "it lies again")
-	if n := len(gamesOf(t, dir, "p1001")); n != 0 {
+	if n := len(gamesOf(t, dir, "p100001")); n != 0 {
 		t.Errorf("the run still has %d games", n)
 	}
 	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "games=4") {
@@ -183,7 +183,7 @@ func TestDistrust(t *testing.T) {
 	if err != nil || !strings.Contains(text, "an audit found that it lies") {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if n := len(gamesOf(t, dir, "p1001")); n != 0 {
+	if n := len(gamesOf(t, dir, "p100001")); n != 0 {
 		t.Errorf("the run took %d games", n)
 	}
 }

@@ -18,7 +18,7 @@ import (
 func BenchmarkIngest(b *testing.B) {
 	own := b.TempDir()
 	e := runtest.Resolve(b, own, "--max-plies=120 --games-per-worker=32")
-	if _, err := play.SelfPlay(b.Context(), play.SelfPlayOptions{Effective: e, Process: firstProcess, MaxGames: 64, Command: "bench", Log: runtest.LogTo(&said{})}); err != nil {
+	if _, err := play.SelfPlay(b.Context(), play.SelfPlayOptions{Effective: e, Process: run.FirstJoined, MaxGames: 64, Command: "bench", Log: runtest.LogTo(&said{})}); err != nil {
 		b.Fatal(err)
 	}
 	scan, err := replay.ScanDir(b.Context(), fsx.OS, filepath.Join(own, "selfplay"))
@@ -30,7 +30,7 @@ func BenchmarkIngest(b *testing.B) {
 	h := &host{log: runtest.LogTo(&said{}), dir: run.NewDir(b.TempDir(), "main", "run", "", ""), job: "run", seed: seed,
 		auditor: &auditor{}, ledger: &ledger{processes: map[uint64]*account{}}, nets: map[string]bool{net: true}}
 	player := fleet.Player{Member: "A", Instance: "1"}
-	entry := &PlayerEntry{Member: "A", Instance: "1", Process: firstProcess}
+	entry := &PlayerEntry{Member: "A", Instance: "1", Process: run.FirstJoined}
 	h.players = map[fleet.Player]*PlayerEntry{player: entry}
 	h.members.List = []fleet.Member{{Key: player.Member, Name: "a"}}
 	m := fleet.NewMemory(h, 1)
@@ -40,7 +40,7 @@ func BenchmarkIngest(b *testing.B) {
 		var fresh []*record.Game
 		for _, g := range games {
 			copied := g.Clone()
-			copied.Ordinal, copied.ID = number, record.GameID(seed, firstProcess, number)
+			copied.Ordinal, copied.ID = number, record.GameID(seed, run.FirstJoined, number)
 			number++
 			fresh = append(fresh, copied)
 		}

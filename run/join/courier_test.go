@@ -23,8 +23,8 @@ func spool(t *testing.T, chunks int) run.Dir {
 	t.Helper()
 	dir := run.Dir{Root: t.TempDir()}
 	for n := range chunks {
-		w := replay.NewWriter(fsx.OS, dir.GamesOf("net", "p1001"), replay.WriterOptions{NetID: "net", RunID: "run"})
-		err := w.Append(&record.Game{ID: record.GameID(7, 1001, uint64(n)), NetID: "net", Seed: 7, Ordinal: uint64(n), End: record.EndAborted})
+		w := replay.NewWriter(fsx.OS, dir.GamesOf("net", "p100001"), replay.WriterOptions{NetID: "net", RunID: "run"})
+		err := w.Append(&record.Game{ID: record.GameID(7, 100001, uint64(n)), NetID: "net", Seed: 7, Ordinal: uint64(n), End: record.EndAborted})
 		if err := errors.Join(err, w.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestCourier(t *testing.T) {
 		m := fleet.NewMemory(nil, 2) // the third chunk finds it full
 		player := fleet.Player{Member: "A", Instance: "1"}
 		log := &said{}
-		c, err := newCourier(m.Post(player), dir, "p1001", runtest.LogTo(log))
+		c, err := newCourier(m.Post(player), dir, "p100001", runtest.LogTo(log))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func TestCourier(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		if c, err = newCourier(m.Post(player), dir, "p1001", runtest.LogTo(log)); err != nil {
+		if c, err = newCourier(m.Post(player), dir, "p100001", runtest.LogTo(log)); err != nil {
 			t.Fatal(err)
 		}
 		settled := c.Delivered()
@@ -138,7 +138,7 @@ func TestRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := fleet.NewMemory(nil, 100)
 		log := &said{}
-		c, err := newCourier(m.Post(fleet.Player{}), dir, "p1001", runtest.LogTo(log))
+		c, err := newCourier(m.Post(fleet.Player{}), dir, "p100001", runtest.LogTo(log))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestCourierRefuses(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir.Root, "delivered.json"), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newCourier(nil, dir, "p1001", nil); err == nil || !strings.Contains(err.Error(), "delivered.json") {
+	if _, err := newCourier(nil, dir, "p100001", nil); err == nil || !strings.Contains(err.Error(), "delivered.json") {
 		t.Error(err)
 	}
 }

@@ -382,12 +382,12 @@ func (h *host) Join(p fleet.Player, hello fleet.Hello) fleet.Welcome {
 	}
 	e := h.players[p]
 	if e == nil {
-		process := uint64(firstProcess)
+		process := uint64(run.FirstJoined)
 		if len(h.roster.Players) >= maxPlayers {
 			return fleet.Welcome{Refused: fmt.Sprintf("%d players have joined this run, which is the most", maxPlayers)}
 		}
 		if n := len(h.roster.Players); n > 0 {
-			process = h.roster.Players[n-1].Process + 1
+			process = max(process, h.roster.Players[n-1].Process+1)
 		}
 		if err := h.joins.Add(joinLine{p.Member, p.Instance, process}); err != nil {
 			h.log.Error("a player cannot join", "host", plain(hello.Host), "error", err)

@@ -155,7 +155,7 @@ func TestJoin(t *testing.T) {
 		root    string
 		games   int64
 		process string
-	}{{"a", 5, "p1001"}, {"b", 3, "p1002"}, {"a", 9, "p1001"}, {"a", 9, "p1001"}} {
+	}{{"a", 5, "p100001"}, {"b", 3, "p100002"}, {"a", 9, "p100001"}, {"a", 9, "p100001"}} {
 		root := filepath.Join(mine, p.root)
 		s, text, err := playAs(t, t.Context(), link, root, p.games)
 		if err != nil || s.Games != p.games || s.Process != p.process {
@@ -219,7 +219,7 @@ func TestHostIsGone(t *testing.T) {
 		s, text, err := playAs(t, ctx, link, root, 0)
 		done <- result{s, text, err}
 	}()
-	for len(gamesOf(t, dir, "p1001")) == 0 {
+	for len(gamesOf(t, dir, "p100001")) == 0 {
 		select {
 		case r := <-done:
 			t.Fatalf("%+v, %v\n%s", r.s, r.err, r.text)
@@ -227,7 +227,7 @@ func TestHostIsGone(t *testing.T) {
 		}
 	}
 	closeHost()
-	before := len(gamesOf(t, dir, "p1001"))
+	before := len(gamesOf(t, dir, "p100001"))
 	for sealed := 0; sealed < 3; time.Sleep(20 * time.Millisecond) { // it plays on
 		paths, err := replay.ListChunks(fsx.OS, filepath.Join(root, "selfplay"))
 		if err != nil {
@@ -257,7 +257,7 @@ func TestHostIsGone(t *testing.T) {
 	if r = <-done; r.err != nil || r.s.Games != want || !strings.Contains(r.text, "nobody answers; this goes on trying") {
 		t.Fatalf("%+v, %v\n%s", r.s, r.err, r.text)
 	}
-	games := gamesOf(t, dir, "p1001")
+	games := gamesOf(t, dir, "p100001")
 	if int64(len(games)) != want || before >= len(games) {
 		t.Errorf("the run has %d games, %d before it went away; the player played %d", len(games), before, want)
 	}
@@ -275,7 +275,7 @@ func TestRefusedGames(t *testing.T) {
 	}
 	net := roster.Nets[0].Name
 	player := fleet.Player{Member: "A", Instance: "1"}
-	entry := &PlayerEntry{Member: "A", Instance: "1", Process: firstProcess}
+	entry := &PlayerEntry{Member: "A", Instance: "1", Process: run.FirstJoined}
 	e := runtest.Resolve(t, dir, "")
 	info := run.RunInfo{Job: e.Config.GetJobId(), Seed: e.Config.GetSeed()}
 	open := func() *host {
@@ -290,7 +290,7 @@ func TestRefusedGames(t *testing.T) {
 		return h
 	}
 	game := func(ordinal uint64) *record.Game {
-		return &record.Game{ID: record.GameID(info.Seed, firstProcess, ordinal), NetID: net, Seed: info.Seed, Ordinal: ordinal, End: record.EndAborted}
+		return &record.Game{ID: record.GameID(info.Seed, run.FirstJoined, ordinal), NetID: net, Seed: info.Seed, Ordinal: ordinal, End: record.EndAborted}
 	}
 	chunk := func(net, job string, games ...*record.Game) []byte {
 		t.Helper()
@@ -300,7 +300,7 @@ func TestRefusedGames(t *testing.T) {
 	flipped := append([]byte(nil), good...)
 	flipped[len(flipped)/2] ^= 1
 	foreign, otherSeed, lying := game(7), game(7), game(7)
-	foreign.ID = record.GameID(info.Seed, firstProcess+1, 7)
+	foreign.ID = record.GameID(info.Seed, run.FirstJoined+1, 7)
 	otherSeed.Seed++
 	lying.NetID = "another"
 	m := fleet.NewMemory(nil, 100)
@@ -331,8 +331,8 @@ func TestRefusedGames(t *testing.T) {
 		{"another run", chunk(net, "other", game(0)), `is of run "other"`},
 		{"an unknown net", chunk("x", "run", game(0)), `net "x" is none`},
 		{"a net that is a path", chunk("../x", "run", game(0)), "is none"},
-		{"another process", chunk(net, "run", foreign), "is none of process 1001"},
-		{"another seed", chunk(net, "run", otherSeed), "is none of process 1001"},
+		{"another process", chunk(net, "run", foreign), "is none of process 100001"},
+		{"another seed", chunk(net, "run", otherSeed), "is none of process 100001"},
 		{"a game of an unknown net", chunk(net, "run", lying), `begins with net "another"`},
 	} {
 		if v := deliver(h, c.data); v.Rejected == "" || !strings.Contains(v.Rejected, c.says) {
@@ -347,7 +347,7 @@ func TestRefusedGames(t *testing.T) {
 		t.Errorf("a member that was revoked is told %+v, %+v", w, s)
 	}
 	h.members.List[0].Revoked = time.Time{}
-	if len(gamesOf(t, dir, "p1001")) > 0 {
+	if len(gamesOf(t, dir, "p100001")) > 0 {
 		t.Error("a refused game is in the run")
 	}
 	if v := deliver(h, good); v.Games != 2 || v.Rejected != "" {
@@ -358,7 +358,7 @@ func TestRefusedGames(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := open()
-	if a := after.ledger.account(firstProcess); a.Games.Len() != 2 || a.Last[net] != 1 {
+	if a := after.ledger.account(run.FirstJoined); a.Games.Len() != 2 || a.Last[net] != 1 {
 		t.Errorf("the ledger's file has %+v", a)
 	}
 	for _, h := range []*host{h, before, after} { // also after a start, without the ledger's file and with it
@@ -369,10 +369,10 @@ func TestRefusedGames(t *testing.T) {
 	if v := deliver(h, chunk(net, "run", game(1), game(2), game(2), game(0))); v.Games != 1 || v.Rejected != "" {
 		t.Errorf("one new game: %+v", v)
 	}
-	if n := len(gamesOf(t, dir, "p1001")); n != 3 {
+	if n := len(gamesOf(t, dir, "p100001")); n != 3 {
 		t.Errorf("the run has %d games, want 3", n)
 	}
-	if a := open().ledger.account(firstProcess); a.Games.Len() != 3 { // its file knows of two, a chunk of the third
+	if a := open().ledger.account(run.FirstJoined); a.Games.Len() != 3 { // its file knows of two, a chunk of the third
 		t.Errorf("the ledger has %d games, want 3", a.Games.Len())
 	}
 	if err := os.WriteFile(h.fleet.ledger(), []byte("{"), 0o644); err != nil {
@@ -435,8 +435,8 @@ func TestPage(t *testing.T) {
 	}
 	now := time.Now().UTC()
 	r := Roster{Address: "host:1", Players: []*PlayerEntry{
-		{Member: m.List[0].Key, Process: 1001, Host: "there", Games: 5, Seen: now},
-		{Member: m.List[0].Key, Process: 1002, Host: "gone", Games: 7, Seen: now.Add(-time.Hour), Reason: "it lied"},
+		{Member: m.List[0].Key, Process: 100001, Host: "there", Games: 5, Seen: now},
+		{Member: m.List[0].Key, Process: 100002, Host: "gone", Games: 7, Seen: now.Add(-time.Hour), Reason: "it lied"},
 	}}
 	if err := run.WriteJSON(d.roster(), r); err != nil {
 		t.Fatal(err)
@@ -452,7 +452,7 @@ func TestPage(t *testing.T) {
 	if err := p.Write(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"anna ", "bert", "p1001", "1h0m0s ago, missing", "p1002, last rejected: it lied"} {
+	for _, want := range []string{"anna ", "bert", "p100001", "1h0m0s ago, missing", "p100002, last rejected: it lied"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the page lacks %q:\n%s", want, &text)
 		}

@@ -33,7 +33,7 @@ type account struct {
 	Last  map[string]int `json:"last"` // by net: chunks up to this number are covered
 }
 
-// processName is p1001, p1002, ...
+// processName is p100001, p100002, ...
 func processName(n uint64) string { return "p" + strconv.FormatUint(n, 10) }
 
 // readLedger reads the games of players that are in the run, or were removed from it.

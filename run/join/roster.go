@@ -183,10 +183,6 @@ type PlayerEntry struct {
 	Distrusted string `json:"distrusted,omitempty"`
 }
 
-// firstProcess is the number of the first player that joins: those of this machine have
-// the numbers below.
-const firstProcess = 1001
-
 // maxKnownNets is how many names of nets a roster keeps.
 const maxKnownNets = 1000
 
@@ -203,7 +199,7 @@ type joinLine struct {
 }
 
 var joinLines = run.LinesForm[joinLine]{Name: "numbers of the fleet's players", Remedy: "; put it back from a copy", Check: func(l *joinLine) error {
-	if l.Process < firstProcess || l.Instance == "" {
+	if l.Process == 0 || l.Instance == "" {
 		return fmt.Errorf("process %d of instance %q", l.Process, l.Instance)
 	}
 	return nil
