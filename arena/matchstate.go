@@ -36,6 +36,9 @@ func newMatch(cfg Config) (*match, error) {
 	if err := cfg.Adjudicate.validate(); err != nil {
 		return nil, err
 	}
+	if cfg.Share != nil && cfg.Adjudicate != (Adjudication{}) {
+		return nil, errors.New("games that are adjudicated cannot be shared: nobody could check their ends")
+	}
 	m := &match{cfg: cfg, finished: make([]*Game, 2*len(cfg.Openings))}
 	if m.cfg.Numbers == nil {
 		for n := range m.finished {
@@ -108,13 +111,15 @@ func (m *match) check(g *Game) error {
 	return nil
 }
 
-// ticket hands out the number of a game that is to be played: at last those that were
-// lent, the oldest first.
+// ticket hands out the number of a game that is to be played: those that were lent at last,
+// or when a sequential test, which sees pairs in their order, would wait for them.
 func (m *match) ticket() (number int, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if number, ok = m.fresh(); ok {
-		return number, true
+	if m.next-m.ordered <= lentLead { // else the order waits for what was lent
+		if number, ok = m.fresh(); ok {
+			return number, true
+		}
 	}
 	for len(m.lent) > 0 && !m.decided {
 		number, m.lent = m.lent[0], m.lent[1:]
@@ -122,7 +127,14 @@ func (m *match) ticket() (number int, ok bool) {
 			return number, true
 		}
 	}
-	return 0, false
+	return m.fresh()
+}
+
+// over says whether a game is finished.
+func (m *match) over(number int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.finished[number] != nil
 }
 
 // fresh hands out the number of a game that nobody plays. mu is held.

@@ -11,7 +11,7 @@ import (
 // Shared is a match under way of which games are played elsewhere, too. Whoever that is
 // cannot hold the match up: when nothing else is left, its own workers play what was lent.
 // A game is a function of its number, so it does not matter whose comes first. The methods
-// may be called concurrently.
+// may be called concurrently, until Config.Share returns.
 type Shared struct{ m *match }
 
 // Lend hands out the numbers of at most n games that nobody plays yet, a share of those
@@ -19,7 +19,7 @@ type Shared struct{ m *match }
 func (s Shared) Lend(n int) (numbers []int) {
 	s.m.mu.Lock()
 	defer s.m.mu.Unlock()
-	n = min(n, (s.m.untouched()+lentShare-1)/lentShare)
+	n = min(n, max(leastLent, s.m.untouched()/lentShare))
 	for len(numbers) < n {
 		number, ok := s.m.fresh()
 		if !ok {
@@ -31,9 +31,11 @@ func (s Shared) Lend(n int) (numbers []int) {
 	return numbers
 }
 
-// lentShare is the part of what is left that one lender gets at once, so that the end of a
-// match does not wait for the slowest.
-const lentShare = 4
+const (
+	lentShare = 4   // the part of what is left that one lender gets at once: the end does not wait for the slowest
+	leastLent = 4   // games that are worth a message
+	lentLead  = 128 // numbers by which new games may be ahead of the first pair that is not finished
+)
 
 // sharedParallel is how many games a worker of a shared match keeps under way at least.
 const sharedParallel = 8
@@ -50,22 +52,24 @@ func (s Shared) Return(numbers []int) {
 	}
 }
 
-// Deliver takes a finished game that was lent, if it ends by the rules, or by the limit of
-// plies, as it says. One that is there already is dropped, and so are all once the match is
+// Deliver takes a finished game that was lent, of legal moves, if it ends by the rules, or by
+// the limit of plies, as it says. One that is there already is dropped, and so are all once the match is
 // decided.
 func (s Shared) Deliver(g *Game) error {
-	err := s.m.check(g)
-	if err == nil {
-		err = s.m.checkEnd(g)
+	if err := s.m.checkEnd(g); err != nil {
+		return err
 	}
-	if err == nil {
-		err = s.m.deliver(g)
-	}
-	return err
+	return s.m.deliver(g)
 }
 
-// checkEnd says what is wrong with the end of a game of this match, which check has seen.
+// checkEnd says why a game of legal moves is none of this match, or does not end as it says.
 func (m *match) checkEnd(g *Game) error {
+	if err := m.check(g); err != nil {
+		return err
+	}
+	if g.Note != "" {
+		return fmt.Errorf("finished game %d has a note, and nobody failed in it", g.Number)
+	}
 	line := chess.NewHistory(g.Start)
 	setLine(line, &m.cfg.Openings[g.Number/2])
 	over := slot{match: m, line: line, game: g}

@@ -71,6 +71,9 @@ func (p *slot) run(ctx context.Context) (waits bool, err error) {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
+		if p.game != nil && p.match.cfg.Share != nil && p.match.over(p.game.Number) {
+			p.game = nil // somebody else was faster
+		}
 		if p.game == nil {
 			number, ok := p.match.ticket()
 			if !ok {

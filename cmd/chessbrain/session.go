@@ -226,7 +226,8 @@ func (s *session) open(c *cobra.Command) (err error) {
 			s.log.Warn("old logs could not be removed", "error", err)
 		}
 	}
-	s.traces = monitor.OpenTraces(cfg.GetMetrics().GetOtlp(), version(), fmt.Sprintf("%s-%d", c.Name(), os.Getpid()), s.log)
+	host, _ := os.Hostname() // for people
+	s.traces = monitor.OpenTraces(cfg.GetMetrics().GetOtlp(), version(), fmt.Sprintf("%s-%s-%d", host, c.Name(), os.Getpid()), s.log)
 	s.closers = append(s.closers, s.traces.Close)
 	s.log.Info("settings", "from", s.effective.Layers())
 	if address != "" {

@@ -135,14 +135,18 @@ func conform(t *testing.T, open func(t *testing.T, h Handler) *implementation) {
 		if _, err := x.posts[0].Fetch(ctx, NewNetRef("n0", first)); !errors.Is(err, ErrNoNet) {
 			t.Errorf("an old net: %v", err)
 		}
-		for i := range 2 * KeptNets { // nets of matches do not drive out the one to play with
+		again := NewNetRef("again", []byte("again"))
+		for i := range 2 * KeptNets { // nets of matches do not drive out the one to play with, nor one that is stored again
+			must(x.inbox.Store(ctx, again, []byte("again")))
 			file := fmt.Appendf(nil, "match %d", i)
 			r := NewNetRef("m", file)
 			must(x.inbox.Store(ctx, r, file))
 			_, err := x.posts[0].Fetch(ctx, r)
 			must(err)
 		}
-		_, err := x.posts[0].Fetch(ctx, NewNetRef(fmt.Sprint("n", KeptNets), bytes.Repeat([]byte("large"), 1<<20)))
+		_, err := x.posts[0].Fetch(ctx, again)
+		must(err)
+		_, err = x.posts[0].Fetch(ctx, NewNetRef(fmt.Sprint("n", KeptNets), bytes.Repeat([]byte("large"), 1<<20)))
 		must(err)
 	})
 

@@ -232,10 +232,13 @@ func (x *natsInbox) put(ctx context.Context, r NetRef, file []byte) error {
 	if err != nil && !errors.Is(err, jetstream.ErrNoObjectsFound) {
 		return fmt.Errorf("publish net %s: %w", r.Name, err)
 	}
-	if !slices.ContainsFunc(there, func(o *jetstream.ObjectInfo) bool { return o.Name == r.SHA256 }) {
-		if _, err := store.PutBytes(ctx, r.SHA256, file); err != nil {
-			return fmt.Errorf("publish net %s: %w", r.Name, err)
-		}
+	if slices.ContainsFunc(there, func(o *jetstream.ObjectInfo) bool { return o.Name == r.SHA256 }) {
+		err = store.UpdateMeta(ctx, r.SHA256, jetstream.ObjectMeta{Name: r.SHA256}) // it is new again
+	} else {
+		_, err = store.PutBytes(ctx, r.SHA256, file)
+	}
+	if err != nil {
+		return fmt.Errorf("publish net %s: %w", r.Name, err)
 	}
 	slices.SortFunc(there, func(a, b *jetstream.ObjectInfo) int { return b.ModTime.Compare(a.ModTime) })
 	for i, o := range there {

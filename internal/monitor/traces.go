@@ -104,8 +104,12 @@ func (t *Traces) flush() {
 	if err != nil {
 		t.dropped += len(spans)
 	}
-	if (err != nil) != t.failed {
-		t.log.Warn("traces", "collector", t.url, "spans_dropped", t.dropped, "error", err)
+	switch {
+	case err != nil && !t.failed:
+		t.log.Warn("the collector of traces takes no spans; they are dropped", "error", err)
+	case err == nil && t.dropped > 0:
+		t.log.Info("the collector of traces takes spans", "dropped_before", t.dropped)
+		t.dropped = 0
 	}
 	t.failed = err != nil
 }

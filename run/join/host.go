@@ -163,7 +163,7 @@ func (h *host) run(ctx context.Context) (err error) {
 	group.Go(func() error { return h.auditor.run(ctx) })
 	if h.opt.Matches != nil {
 		group.Go(func() error { return every(ctx, memberPoll, func() error { return h.matches(ctx) }) })
-		group.Go(func() error { return h.opt.Matches.audit(ctx, h.distrust) })
+		group.Go(func() error { return h.opt.Matches.take(ctx, h.audited) })
 	}
 	group.Go(func() error { return every(ctx, ledgerTime, h.ledger.write) })
 	if err = group.Wait(); errors.Is(err, context.Canceled) {

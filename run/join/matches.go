@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,20 +23,21 @@ import (
 
 const (
 	taskGames      = 32 // at most in a task: as many at once make whole batches
-	taskAuditShare = 10 // of one task in so many a game is played again, and of each player's first
-	taskAudits     = 64 // tasks that wait for that
+	taskAuditShare = 10 // of one task in so many a game is played again, and of each player until that was done once
+	outcomeRoom    = 64 // outcomes that wait to be looked at
 )
 
 // Matches are the matches of a run at work, of which players lease games. The methods may be
 // called concurrently.
 type Matches struct {
-	log    *slog.Logger
-	audits chan audit
+	log      *slog.Logger
+	outcomes chan outcome
 
 	mu     sync.Mutex
 	offers []*offer // the newest last
 	tasks  map[uint64]*task
 	issued uint64 // tasks so far
+	unsaid bool   // nets could not be stored, and that was said
 }
 
 // offer is a match under way.
@@ -43,13 +46,13 @@ type offer struct {
 	cfg        *config.Config // of the run's own players
 	arithmetic string         // theirs
 	shared     arena.Shared
-	fleet.Task           // what all tasks have in common
-	files      [2][]byte // of the nets
-	stored     bool      // players can fetch them
+	common     fleet.Task // what all tasks have in common
+	files      [2][]byte  // of the nets
+	stored     bool       // players can fetch them
 
 	mu    sync.Mutex
 	ended bool
-	games int // that players have delivered
+	count int // of games that players have delivered
 }
 
 // task is a lease.
@@ -59,21 +62,25 @@ type task struct {
 	games  []int
 }
 
-// audit is a task whose games count once one of them was played again.
-type audit struct {
+// outcome is what a player made of a task.
+type outcome struct {
 	*task
 	entry *PlayerEntry
-	games []arena.Game
+	games json.RawMessage
+	audit bool // a game is played again before any counts
 }
 
 // NewMatches returns the matches of a run that none plays yet.
 func NewMatches(log *slog.Logger) *Matches {
-	return &Matches{log: log, audits: make(chan audit, taskAudits), tasks: map[uint64]*task{}}
+	return &Matches{log: log, outcomes: make(chan outcome, outcomeRoom), tasks: map[uint64]*task{}}
 }
 
 // Share is a setup.ShareMatch.
 func (x *Matches) Share(m *setup.NetMatch, c *config.Config) func(context.Context, arena.Shared) {
 	return func(ctx context.Context, s arena.Shared) {
+		if !strings.HasPrefix(arithmeticOf(c), "cpu ") {
+			return // GPUs of one name need not compute alike
+		}
 		o, err := newOffer(m, c, s)
 		if err != nil {
 			x.log.Error("players take no part in a match", "error", err)
@@ -94,8 +101,8 @@ func (x *Matches) Share(m *setup.NetMatch, c *config.Config) func(context.Contex
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.ended = true
-		if o.games > 0 {
-			x.log.Info("players of other machines took part in the match", "player1", m.Names[0], "player2", m.Names[1], "games", o.games)
+		if o.count > 0 {
+			x.log.Info("players of other machines took part in the match", "player1", m.Names[0], "player2", m.Names[1], "games", o.count)
 		}
 	}
 }
@@ -107,17 +114,10 @@ func newOffer(m *setup.NetMatch, c *config.Config, s arena.Shared) (o *offer, er
 		if err := nn.WriteSafetensors(&file, net, nil); err != nil {
 			return nil, err
 		}
-		o.files[i], o.Nets[i] = file.Bytes(), fleet.NewNetRef(m.Names[i], file.Bytes())
+		o.files[i], o.common.Nets[i] = file.Bytes(), fleet.NewNetRef(m.Names[i], file.Bytes())
 	}
-	o.Match, err = json.Marshal(m)
+	o.common.Match, err = json.Marshal(m)
 	return o, err
-}
-
-// some says whether there are matches.
-func (x *Matches) some() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return len(x.offers) > 0
 }
 
 // store makes the nets of new matches known.
@@ -127,7 +127,7 @@ func (x *Matches) store(ctx context.Context, inbox fleet.Inbox) error {
 	x.mu.Unlock()
 	for _, o := range offers {
 		for i := range o.files {
-			if err := inbox.Store(ctx, o.Nets[i], o.files[i]); err != nil {
+			if err := inbox.Store(ctx, o.common.Nets[i], o.files[i]); err != nil {
 				return err
 			}
 		}
@@ -150,7 +150,7 @@ func (x *Matches) lease(p fleet.Player, arithmetic string) fleet.Task {
 		if games := o.shared.Lend(taskGames); len(games) > 0 {
 			x.issued++
 			x.tasks[x.issued] = &task{offer: o, player: p, games: games}
-			t := o.Task
+			t := o.common
 			t.ID, t.Games = x.issued, games
 			return t
 		}
@@ -158,7 +158,7 @@ func (x *Matches) lease(p fleet.Player, arithmetic string) fleet.Task {
 	return fleet.Task{}
 }
 
-// drop returns the games of some tasks to their matches. mu is held.
+// drop takes some tasks back, and returns their games to their matches. mu is held.
 func (x *Matches) drop(which func(*task) bool) {
 	for id, t := range x.tasks {
 		if which(t) {
@@ -168,8 +168,8 @@ func (x *Matches) drop(which func(*task) bool) {
 	}
 }
 
-// finish takes the outcome of a player's task; first says that it is the player's first.
-func (x *Matches) finish(p fleet.Player, e *PlayerEntry, o fleet.Outcome, first bool) {
+// finish takes the outcome of a player's task, to be looked at.
+func (x *Matches) finish(p fleet.Player, e *PlayerEntry, o fleet.Outcome, audit bool) {
 	x.mu.Lock()
 	t := x.tasks[o.ID]
 	if t == nil || t.player != p { // the match is over, or others play the games
@@ -177,35 +177,53 @@ func (x *Matches) finish(p fleet.Player, e *PlayerEntry, o fleet.Outcome, first 
 		return
 	}
 	delete(x.tasks, o.ID)
+	if o.Failed != "" {
+		t.stored = false // perhaps the nets were gone
+	}
 	x.mu.Unlock()
-	games, err := t.read(o)
-	if err != nil {
-		x.log.Warn("a player hands games of a match back", "process", e.Process, "reason", plain(err.Error()))
+	if o.Failed != "" {
+		x.log.Warn("a player hands games of a match back", "process", e.Process, "reason", plain(o.Failed))
 		t.shared.Return(t.games)
 		return
 	}
-	a := audit{t, e, games}
-	if !first && rand.IntN(taskAuditShare) > 0 {
-		x.deliver(a)
-		return
-	}
 	select {
-	case x.audits <- a:
+	case x.outcomes <- outcome{t, e, o.Games, audit || rand.IntN(taskAuditShare) == 0}:
 	default:
 		t.shared.Return(t.games) // rather than games that nobody has looked at
 	}
 }
 
-// read returns the games of a task's outcome.
-func (t *task) read(o fleet.Outcome) ([]arena.Game, error) {
-	if o.Failed != "" {
-		return nil, errors.New(o.Failed)
+// take looks at outcomes until ctx ends. audited is called with each player of which a game
+// was played again, and with what was wrong with it, "" = nothing.
+func (x *Matches) take(ctx context.Context, audited func(*PlayerEntry, string) (trusted bool)) error {
+	for {
+		select {
+		case o := <-x.outcomes:
+			games, err := o.read()
+			var reason string
+			if err == nil && o.audit {
+				reason, err = o.playAgain(ctx, games)
+			}
+			if err == nil && (!o.audit || audited(o.entry, reason)) {
+				err = o.deliver(games)
+			}
+			if err != nil && ctx.Err() == nil {
+				x.log.Warn("games that a player played for a match do not count", "process", o.entry.Process, "reason", plain(err.Error()))
+			}
+			o.shared.Return(o.task.games) // those that are there are not played again
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	games, err := arena.DecodeGames(o.Games)
+}
+
+// read returns the games of an outcome: those of its task.
+func (o *outcome) read() ([]arena.Game, error) {
+	games, err := arena.DecodeGames(o.games)
 	if err != nil {
 		return nil, err
 	}
-	left := slices.Clone(t.games)
+	left := slices.Clone(o.task.games)
 	for i := range games {
 		at := slices.Index(left, games[i].Number)
 		if at < 0 {
@@ -214,64 +232,41 @@ func (t *task) read(o fleet.Outcome) ([]arena.Game, error) {
 		left = slices.Delete(left, at, at+1)
 	}
 	if len(left) > 0 {
-		return nil, fmt.Errorf("%d of %d games are missing", len(left), len(t.games))
+		return nil, fmt.Errorf("%d of %d games are missing", len(left), len(o.task.games))
 	}
 	return games, nil
 }
 
 // deliver has games count.
-func (x *Matches) deliver(a audit) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for i := range a.games {
-		if a.ended {
-			return
+func (o *outcome) deliver(games []arena.Game) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range games {
+		if o.ended {
+			return nil
 		}
-		if err := a.shared.Deliver(&a.games[i]); err != nil {
-			x.log.Error("a game that a player played for a match does not count", "process", a.entry.Process, "error", err)
-			a.shared.Return(a.task.games)
-			return
+		if err := o.shared.Deliver(&games[i]); err != nil {
+			return err
 		}
-		a.offer.games++
+		o.count++
 	}
-}
-
-// audit plays games again until ctx ends. found is called with a player whose game differs.
-func (x *Matches) audit(ctx context.Context, found func(*PlayerEntry, string)) error {
-	for {
-		select {
-		case a := <-x.audits:
-			reason, err := a.playAgain(ctx)
-			switch {
-			case reason != "":
-				a.shared.Return(a.task.games)
-				found(a.entry, reason)
-			case err == nil:
-				x.deliver(a)
-			case ctx.Err() == nil:
-				x.log.Error("a game of a match cannot be audited", "process", a.entry.Process, "error", err)
-				a.shared.Return(a.task.games)
-			}
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	return nil
 }
 
 // playAgain plays one of the games again and says what differs, "" where nothing does.
-func (a *audit) playAgain(ctx context.Context) (reason string, err error) {
-	cfg, release, err := a.match.Open(a.cfg)
+func (o *outcome) playAgain(ctx context.Context, games []arena.Game) (reason string, err error) {
+	cfg, release, err := o.match.Open(o.cfg)
 	if err != nil {
 		return "", err
 	}
-	theirs := &a.games[rand.IntN(len(a.games))]
+	theirs := &games[rand.IntN(len(games))]
 	cfg.Numbers = []int{theirs.Number}
 	r, err := arena.Play(ctx, *cfg)
 	if err = errors.Join(err, release()); err != nil {
 		return "", err
 	}
-	if ours := &r.Games[0]; !slices.Equal(ours.Moves, theirs.Moves) || ours.WhiteResult != theirs.WhiteResult || ours.End != theirs.End {
-		return fmt.Sprintf("game %d of the match %s against %s is not what its nets and seed give", theirs.Number, a.match.Names[0], a.match.Names[1]), nil
+	if !reflect.DeepEqual(&r.Games[0], theirs) {
+		return fmt.Sprintf("game %d of the match %s against %s is not what its nets and seed give", theirs.Number, o.match.Names[0], o.match.Names[1]), nil
 	}
 	return "", nil
 }
@@ -279,20 +274,36 @@ func (a *audit) playAgain(ctx context.Context) (reason string, err error) {
 // matches keeps the leases: new nets become known, and games of players that are missing or
 // distrusted go to others.
 func (h *host) matches(ctx context.Context) error {
-	if err := h.opt.Matches.store(ctx, h.inbox); err != nil && ctx.Err() == nil {
-		h.log.Error("nets of a match are not published yet", "error", err)
-	}
+	x := h.opt.Matches
+	err := x.store(ctx, h.inbox)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.state.Matches = h.opt.Matches.some()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err != nil && !x.unsaid && ctx.Err() == nil {
+		h.log.Warn("nets of a match are not published yet; the run plays it alone", "error", err)
+	}
+	x.unsaid = err != nil
 	now := time.Now()
-	h.opt.Matches.mu.Lock()
-	defer h.opt.Matches.mu.Unlock()
-	h.opt.Matches.drop(func(t *task) bool {
+	x.drop(func(t *task) bool {
 		e := h.players[t.player]
 		return e == nil || e.Missing(now) || e.Distrusted != ""
 	})
+	h.state.Matches = len(x.offers) > 0
 	return nil
+}
+
+// audited notes what came of playing a game of a player again, and says whether its games
+// count.
+func (h *host) audited(e *PlayerEntry, reason string) bool {
+	if reason != "" {
+		h.distrust(e, reason)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e.Audited = e.Audited || reason == ""
+	h.changed = true
+	return e.Distrusted == ""
 }
 
 // Lease gives a player games of a match.
@@ -313,20 +324,12 @@ func (h *host) Lease(p fleet.Player) fleet.Task {
 
 // Finish takes a task back.
 func (h *host) Finish(p fleet.Player, o fleet.Outcome) {
-	if h.opt.Matches == nil {
-		return
-	}
 	h.mu.Lock()
 	e := h.players[p]
-	first := false
-	if e != nil && e.Distrusted == "" && o.Failed == "" {
-		first = e.Tasks == 0
-		e.Tasks++
-		h.changed = true
-	}
-	ok := e != nil && e.Distrusted == ""
+	ok := h.opt.Matches != nil && e != nil && h.members.Name(p.Member) != "" && e.Distrusted == ""
+	audit := ok && !e.Audited
 	h.mu.Unlock()
 	if ok {
-		h.opt.Matches.finish(p, e, o, first)
+		h.opt.Matches.finish(p, e, o, audit)
 	}
 }

@@ -108,7 +108,7 @@ func (d *contest) end() {
 func waitFor(t *testing.T, what string, log *said, ok func() bool) {
 	t.Helper()
 	for began := time.Now(); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
+		if time.Since(began) > 3*time.Minute {
 			t.Fatalf("%s\n%s", what, log)
 		}
 	}
@@ -141,13 +141,13 @@ func TestMatchesOfPlayers(t *testing.T) {
 	}
 	closeHost()
 	roster, err := DirOf(dir).Roster()
-	if err != nil || len(roster.Players) != 1 || roster.Players[0].Tasks == 0 {
+	if err != nil || len(roster.Players) != 1 || !roster.Players[0].Audited {
 		t.Errorf("roster %+v, %v", roster, err)
 	}
 }
 
 // playerOf joins by hand.
-func playerOf(t *testing.T, link fleet.Link, version, arithmetic string) fleet.Post {
+func playerOf(t *testing.T, link fleet.Link, version, arithmetic string) byHand {
 	t.Helper()
 	post, err := fleet.Dial(link, newInstance(), false, runtest.LogTo(&said{}))
 	if err != nil {
@@ -157,10 +157,40 @@ func playerOf(t *testing.T, link fleet.Link, version, arithmetic string) fleet.P
 	if w, err := post.Join(t.Context(), fleet.Hello{Protocol: fleet.Protocol, Version: version}); err != nil || w.Refused != "" {
 		t.Fatal(w.Refused, err)
 	}
-	if s, err := post.Beat(t.Context(), fleet.Beat{Arithmetic: arithmetic}); err != nil || s.Refused != "" {
-		t.Fatal(s.Refused, err)
+	return byHand{post, t, arithmetic}
+}
+
+// byHand is a player that does what the test says.
+type byHand struct {
+	fleet.Post
+	t          *testing.T
+	arithmetic string
+}
+
+func (p byHand) lease() fleet.Task {
+	p.t.Helper()
+	if s, err := p.Beat(p.t.Context(), fleet.Beat{Arithmetic: p.arithmetic}); err != nil || s.Refused != "" {
+		p.t.Fatal(s.Refused, err)
 	}
-	return post
+	task, err := p.Lease(p.t.Context())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return task
+}
+
+// task waits for a task.
+func (p byHand) task() (task fleet.Task) {
+	p.t.Helper()
+	waitFor(p.t, "no task comes", &said{}, func() bool { task = p.lease(); return task.ID > 0 })
+	return task
+}
+
+func (p byHand) finish(o fleet.Outcome) {
+	p.t.Helper()
+	if err := p.Finish(p.t.Context(), o); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 // TestLeases: who does not compute as the run does, is of another version, or has altered a
@@ -174,71 +204,57 @@ func TestLeases(t *testing.T) {
 	link, log, _ := startHost(t, HostOptions{Effective: e, Listen: "127.0.0.1:0", Matches: x})
 	d := startMatch(t, e.Config, x)
 	arithmetic := arithmeticOf(e.Config)
-	ctx := t.Context()
-	lease := func(p fleet.Post) fleet.Task {
-		t.Helper()
-		task, err := p.Lease(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return task
-	}
-	finish := func(p fleet.Post, o fleet.Outcome) {
-		t.Helper()
-		if err := p.Finish(ctx, o); err != nil {
-			t.Fatal(err)
-		}
-	}
 	honest := playerOf(t, link, "v1", arithmetic)
-	var first fleet.Task
-	waitFor(t, "no task comes", log, func() bool { first = lease(honest); return first.ID > 0 })
+	first := honest.task()
 	if len(first.Games) != 20 { // a quarter of 80
 		t.Errorf("the first task has %d games", len(first.Games))
 	}
-	for _, other := range []fleet.Post{playerOf(t, link, "v2", arithmetic), playerOf(t, link, "v1", "another")} {
-		if task := lease(other); task.ID != 0 {
+	for _, other := range []byHand{playerOf(t, link, "v2", arithmetic), playerOf(t, link, "v1", "another")} {
+		if task := other.lease(); task.ID != 0 {
 			t.Errorf("task %+v for a player that cannot play it as the run does", task)
 		}
 	}
 
-	player := &player{post: honest, log: runtest.LogTo(&said{})}
+	player := &matchPlayer{post: honest, cfg: e.Config, workers: 2, log: runtest.LogTo(&said{})}
+	defer player.close()
 	played := func(task fleet.Task) json.RawMessage {
 		t.Helper()
-		data, err := player.playTask(ctx, e.Config, &task)
+		data, err := player.play(t.Context(), &task)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return data
 	}
 	games := played(first)
-	finish(playerOf(t, link, "v1", arithmetic), fleet.Outcome{ID: first.ID, Games: games}) // another player's
-	finish(honest, fleet.Outcome{ID: 99, Games: games})
+	playerOf(t, link, "v1", arithmetic).finish(fleet.Outcome{ID: first.ID, Games: games}) // another player's
+	honest.finish(fleet.Outcome{ID: 99, Games: games})
 	for _, o := range []fleet.Outcome{{Failed: "no time"}, {Games: json.RawMessage(`[]`)}, {Games: json.RawMessage(`{}`)}, {Games: json.RawMessage(strings.Replace(string(games), `"moves":"`, `"moves":"e2e5 `, 1))}} {
-		o.ID = lease(honest).ID
-		finish(honest, o)
+		o.ID = honest.task().ID
+		honest.finish(o)
 	}
+	waitFor(t, "altered games are taken", matchLog, func() bool { return strings.Count(matchLog.String(), "reason=") == 4 })
 	if n := d.counted(); n != 0 {
 		t.Errorf("%d games count that nobody played for this match", n)
 	}
-	task := lease(honest)
-	finish(honest, fleet.Outcome{ID: task.ID, Games: played(task)}) // audited, as each player's first
+	task := honest.task()
+	honest.finish(fleet.Outcome{ID: task.ID, Games: played(task)}) // audited, as each player's first
 	waitFor(t, "honest games do not count", matchLog, func() bool { return d.counted() == len(task.Games) })
 
 	cheat := playerOf(t, link, "v1", arithmetic)
-	task = lease(cheat)
+	task = cheat.task()
 	m := smallMatch(t)
 	m.Search.Temperature, m.Search.TemperaturePlies = 1, 30
 	if task.Match, _ = json.Marshal(m); len(task.Games) == 0 {
 		t.Fatal("no games are left")
 	}
 	before := d.counted()
-	finish(cheat, fleet.Outcome{ID: task.ID, Games: played(task)})
+	cheat.finish(fleet.Outcome{ID: task.ID, Games: played(task)})
 	waitFor(t, "the audit finds nothing", log, func() bool { return strings.Contains(log.String(), "is not what its nets and seed give") })
-	if task := lease(cheat); task.ID != 0 || d.counted() != before {
+	if task := cheat.lease(); task.ID != 0 || d.counted() != before {
 		t.Errorf("after an altered game: task %+v, %d games count, %d before", task, d.counted(), before)
 	}
 
-	lease(honest) // and dies
+	honest.lease() // and dies
 	d.end()
 	if !strings.Contains(matchLog.String(), fmt.Sprintf("games=%d", before)) {
 		t.Error(matchLog)

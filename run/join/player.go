@@ -15,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/play"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // PlayerOptions start a player.
@@ -50,17 +51,17 @@ type player struct {
 	models  string
 	courier *courier
 	welcome fleet.Welcome
-	net     fleet.NetRef  // that was fetched last
-	silent  bool          // the run does not answer, and that was said
-	numbers string        // arithmetic of this player
-	offered chan struct{} // a beat said that there are matches
+	net     fleet.NetRef // that was fetched last
+	silent  bool         // the run does not answer, and that was said
+	numbers string       // arithmetic of this player
+	matches *matchPlayer
 }
 
 // Play plays for the run of a link until ctx ends, the run drains its players, or
 // Play.MaxGames are played. What it could not deliver stays in its directory and goes on
 // its way at the next start.
 func Play(ctx context.Context, opt PlayerOptions) (*play.PlaySummary, error) {
-	p := &player{opt: opt, log: opt.Log, models: run.Dir{Root: opt.Root}.Models(), offered: make(chan struct{}, 1)}
+	p := &player{opt: opt, log: opt.Log, models: run.Dir{Root: opt.Root}.Models()}
 	mine, err := belong(opt.Root, opt.Link)
 	if err != nil {
 		return nil, err
@@ -129,6 +130,11 @@ func (p *player) play(ctx context.Context, mine joined) (*play.PlaySummary, erro
 		return nil, err
 	}
 	o.Courier, p.courier.traces = p.courier, p.opt.Traces
+	playsAs, err := setup.SelfPlayOf(o.Effective)
+	if err != nil {
+		return nil, err
+	}
+	p.matches = &matchPlayer{post: p.post, cfg: o.Effective.Config, workers: playsAs.Workers, log: p.log, offered: make(chan struct{}, 1)}
 
 	playing, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -137,7 +143,7 @@ func (p *player) play(ctx context.Context, mine joined) (*play.PlaySummary, erro
 	beats, delivered, matches := make(chan error, 1), make(chan error, 1), make(chan struct{})
 	go func() {
 		defer close(matches)
-		p.matches(playing, o.Effective.Config)
+		p.matches.run(playing)
 	}()
 	go func() { beats <- p.beat(working, stop) }()
 	go func() {
@@ -243,7 +249,7 @@ func (p *player) beat(ctx context.Context, stop context.CancelCauseFunc) error {
 			}
 			if state.Matches {
 				select {
-				case p.offered <- struct{}{}:
+				case p.matches.offered <- struct{}{}:
 				default:
 				}
 			}

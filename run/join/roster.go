@@ -176,7 +176,7 @@ type PlayerEntry struct {
 	Beat     fleet.Beat `json:"beat"`
 	Games    int64      `json:"games"`    // of it that the run has counted since Joined
 	Rejected int64      `json:"rejected"` // chunks
-	Tasks    int64      `json:"tasks"`    // leases of games of matches that it has finished
+	Audited  bool       `json:"audited"`  // a game that it played of a match was played again, and was the same
 	Reason   string     `json:"reason,omitempty"`
 
 	// Distrusted says why no game of the player is taken any more; "" = they are.

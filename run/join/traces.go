@@ -1,6 +1,7 @@
 package join
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 // player, is the parent of the others.
 func spanOf(sum, name string, start time.Time, bytes int) monitor.Span {
 	s := monitor.Span{Trace: sum[:32], Parent: sum[32:48], Name: name, Start: start, End: time.Now(), Attributes: map[string]string{"chunk.bytes": strconv.Itoa(bytes)}}
-	s.ID = fleet.SumOf([]byte(sum + name))[:16]
+	s.ID = fleet.SumOf(fmt.Append(nil, sum, name, start.UnixNano()))[:16]
 	if name == spanPlayed {
 		s.ID, s.Parent = s.Parent, ""
 	}
@@ -21,7 +22,7 @@ func spanOf(sum, name string, start time.Time, bytes int) monitor.Span {
 }
 
 // Spans of a chunk: from its first game until the run has settled it; from its first
-// delivery until then; and in the run, from its arrival until it is on disk.
+// delivery until then; and in the run, from its arrival until the player is told.
 const (
 	spanPlayed    = "chunk"
 	spanDelivered = "deliver"

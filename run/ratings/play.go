@@ -188,7 +188,7 @@ func (r *rater) match(ctx context.Context, p pair) (err error) {
 		for _, player := range r.players {
 			err = errors.Join(err, player.Close())
 		}
-		r.players = nil
+		r.players, p[0].net, p[1].net = nil, nil, nil
 	}()
 	for i, o := range p {
 		if cfg.Players[i], err = o.open(); err != nil {

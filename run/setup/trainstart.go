@@ -3,7 +3,6 @@ package setup
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -186,16 +185,14 @@ func (s *Start) checkTraining() error {
 // checkGames refuses to look for the games of a checkpoint in another directory than
 // before, if none are there: this start could not go on, and the next would look there, too.
 func (s *Start) checkGames(m *checkpoint.Manifest) error {
-	if s.before == nil || m.Rows == 0 {
+	if s.before == nil || s.before.GetTraining().GetTrainingName() != s.Dir.Training || m.Rows == 0 {
 		return nil
 	}
 	was, now := GamesDir(s.Dir, s.before), GamesDir(s.Dir, s.e.Config)
 	if was == now {
 		return nil
 	}
-	if chunks, err := replay.ListChunks(fsx.OS, now); len(chunks) > 0 {
-		return nil
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if chunks, err := replay.ListChunks(fsx.OS, now); err != nil || len(chunks) > 0 {
 		return err
 	}
 	return s.e.Errorf("training.source_dir", "name "+was+", or a copy of it", "the run's games lie in %s, and none in %s", was, now)
