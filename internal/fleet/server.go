@@ -18,6 +18,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -156,7 +157,11 @@ func (l natsLog) Warnf(format string, v ...any) {
 	l.log.Warn("fleet's server: " + fmt.Sprintf(format, v...))
 }
 func (l natsLog) Errorf(format string, v ...any) {
-	l.log.Warn("fleet's server: " + fmt.Sprintf(format, v...))
+	text := fmt.Sprintf(format, v...)
+	if strings.HasSuffix(text, "TLS handshake error: EOF") { // a player that looks whether somebody is there
+		return
+	}
+	l.log.Warn("fleet's server: " + text)
 }
 func (l natsLog) Fatalf(format string, v ...any) {
 	l.log.Error("fleet's server: " + fmt.Sprintf(format, v...))

@@ -171,6 +171,9 @@ func TestJoin(t *testing.T) {
 			t.Errorf("player %s: %v, %v left", p.root, err, left)
 		}
 	}
+	if err := link.Reach(); err != nil {
+		t.Error(err)
+	}
 	other := t.TempDir()
 	if _, _, err := playAs(t, t.Context(), fleet.Link{Address: link.Address, Seed: link.Seed, Pin: strings.Repeat("x", 32)}, filepath.Join(mine, "a"), 1); err == nil || !strings.Contains(err.Error(), "plays for another run") {
 		t.Errorf("a player's directory with the link of another run: %v", err)
@@ -194,6 +197,9 @@ func TestJoin(t *testing.T) {
 		t.Errorf("a player that is let go at once: %+v, %v\n%s", s, err, text)
 	}
 	closeHost()
+	if strings.Contains(log.String(), "level=WARN") {
+		t.Errorf("the run warns of what is in order:\n%s", log)
+	}
 	roster, err := DirOf(dir).Roster()
 	if err != nil || len(roster.Players) != 3 || roster.Players[0].Games != 9 || roster.Players[1].Games != 3 {
 		t.Errorf("roster %+v, %v", roster, err)
