@@ -158,8 +158,8 @@ func (l natsLog) Warnf(format string, v ...any) {
 }
 func (l natsLog) Errorf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
-	if strings.HasSuffix(text, "TLS handshake error: EOF") { // a player that looks whether somebody is there
-		return
+	if _, why, ok := strings.Cut(text, "TLS handshake error: "); ok && (why == "EOF" || strings.HasSuffix(why, "reset by peer")) {
+		return // a player that looks whether somebody is there
 	}
 	l.log.Warn("fleet's server: " + text)
 }
