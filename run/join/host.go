@@ -303,8 +303,7 @@ func (h *host) greet() {
 func (h *host) publish(ctx context.Context) error {
 	found, err := h.finder.Find()
 	if err != nil {
-		h.log.Error("the newest net cannot be read; players go on with the one before", "error", err)
-		return nil
+		h.log.Error("the newest net cannot be read; players go on with one before it", "error", err)
 	}
 	if found == nil {
 		return nil

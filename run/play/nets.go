@@ -1,10 +1,12 @@
 package play
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/mcts"
@@ -96,31 +98,43 @@ type FoundNet struct {
 
 // NetFinder looks for the net that a playing process should use.
 type NetFinder struct {
-	mark    func() (string, error) // what tells the newest net from others, "" while there is none
-	load    func() (*FoundNet, error)
+	nets    func() ([]candidate, error) // newest first, at least one
 	looked  bool
-	current string // mark of the net that was found last
+	current candidate // what Find returned last
 }
 
-// Find returns the newest net, or nil where that is the one it returned last.
-// After an error it looks at everything again.
+// candidate is a net that may play.
+type candidate struct {
+	mark    string // what tells it from others, "" for the first weights
+	path    string // of a file; "" = it is none
+	written time.Time
+	load    func() (*FoundNet, error)
+}
+
+// Find returns the newest net that can play, or nil where that is the one it returned
+// last. The error is that of newer ones, which are looked at again the next time. A net
+// older than the last one is none to go back to because of them.
 func (f *NetFinder) Find() (*FoundNet, error) {
-	mark, err := f.mark()
-	if err == nil && f.looked && mark == f.current {
-		return nil, nil
-	}
-	f.looked = false
+	all, err := f.nets()
 	if err != nil {
 		return nil, err
 	}
-	found, err := f.load()
-	if err == nil {
-		if err = setup.TryNet(context.Background(), found.Net); err != nil {
-			return nil, fmt.Errorf("net %s: %w", found.Name, err)
+	var errs []error
+	for _, c := range all {
+		if f.looked && (c.mark == f.current.mark || len(errs) > 0 && !c.written.After(f.current.written)) {
+			break
 		}
+		found, err := c.load()
+		if err == nil {
+			if err = setup.TryNet(context.Background(), found.Net); err == nil {
+				f.looked, f.current = true, c
+				return found, errors.Join(errs...)
+			}
+			err = fmt.Errorf("net %s: %w", cmp.Or(c.path, found.Name), err)
+		}
+		errs = append(errs, err)
 	}
-	f.looked, f.current = err == nil, mark
-	return found, err
+	return nil, errors.Join(errs...)
 }
 
 // Forget lets Find return the newest net again.
@@ -148,45 +162,40 @@ func checkpointNets(dir run.Dir, job string, bootstrap func(name string) (*Found
 	name := func(samples, rows int64) string {
 		return fmt.Sprintf("%s-%s-s%d-d%d", job, dir.Training, samples, rows)
 	}
-	return &NetFinder{
-		mark: func() (string, error) { return checkpoint.Current(fsx.OS, dir.Checkpoints) },
-		load: func() (*FoundNet, error) {
-			k, err := checkpoint.Load(fsx.OS, dir.Checkpoints)
-			if errors.Is(err, checkpoint.ErrNoCheckpoint) {
-				return bootstrap(name(0, 0))
-			}
-			if err != nil {
-				return nil, err
-			}
-			net, err := setup.CheckpointNet(k)
-			return &FoundNet{Net: net, Samples: uint64(k.Manifest.Samples), Name: name(k.Manifest.Samples, k.Manifest.Rows)}, err
-		},
+	load := func() (*FoundNet, error) {
+		k, err := checkpoint.Load(fsx.OS, dir.Checkpoints)
+		if errors.Is(err, checkpoint.ErrNoCheckpoint) {
+			return bootstrap(name(0, 0))
+		}
+		if err != nil {
+			return nil, err
+		}
+		net, err := setup.CheckpointNet(k)
+		return &FoundNet{Net: net, Samples: uint64(k.Manifest.Samples), Name: name(k.Manifest.Samples, k.Manifest.Rows)}, err
 	}
+	return &NetFinder{nets: func() ([]candidate, error) {
+		mark, err := checkpoint.Current(fsx.OS, dir.Checkpoints)
+		return []candidate{{mark: mark, load: load}}, err
+	}}
 }
 
-// modelFiles finds the newest net file below a directory.
+// modelFiles finds the net files below a directory.
 func modelFiles(dir string, bootstrap func(name string) (*FoundNet, error)) *NetFinder {
-	var newest *run.NetFile
-	return &NetFinder{
-		mark: func() (mark string, err error) {
-			if newest, err = setup.NewestNet(dir); err != nil {
-				return "", fmt.Errorf("look for nets in %s: %w", dir, err)
-			}
-			if newest == nil {
-				return "", nil
-			}
-			return fmt.Sprint(newest.Path, newest.Written.UnixNano()), nil
-		},
-		load: func() (*FoundNet, error) {
-			if newest == nil {
-				return bootstrap(bootstrapName)
-			}
-			net, err := setup.ReadNet(newest.Path)
-			if err != nil {
-				return nil, err
-			}
-			_, samples, _, _ := run.ParseNetName(newest.Name) // 0 of other names
-			return &FoundNet{Net: net, Name: newest.Name, Samples: uint64(samples)}, nil
-		},
-	}
+	return &NetFinder{nets: func() (all []candidate, err error) {
+		nets, err := setup.NetsBelow(dir)
+		if err != nil {
+			return nil, fmt.Errorf("look for nets in %s: %w", dir, err)
+		}
+		if len(nets) == 0 {
+			return []candidate{{load: func() (*FoundNet, error) { return bootstrap(bootstrapName) }}}, nil
+		}
+		for _, n := range nets {
+			all = append(all, candidate{fmt.Sprint(n.Path, n.Written.UnixNano()), n.Path, n.Written, func() (*FoundNet, error) {
+				net, err := setup.ReadNet(n.Path)
+				_, samples, _, _ := run.ParseNetName(n.Name) // 0 of other names
+				return &FoundNet{Net: net, Name: n.Name, Samples: uint64(samples)}, err
+			}})
+		}
+		return all, nil
+	}}
 }

@@ -92,7 +92,7 @@ func TestModelFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if found, err := finder.Find(); err == nil || !strings.Contains(err.Error(), bad) {
+		if found, err := finder.Find(); found != nil || err == nil || !strings.Contains(err.Error(), bad) {
 			t.Errorf("damaged file: %v %v", found, err)
 		}
 	}
@@ -106,7 +106,7 @@ func TestModelFiles(t *testing.T) {
 		}
 		writeNet(t, models+"/"+name+".safetensors", net, time.Now().Unix()+20+int64(i))
 		for range 2 {
-			if found, err := finder.Find(); err == nil || !strings.Contains(err.Error(), "net "+name) {
+			if found, err := finder.Find(); found != nil || err == nil || !strings.Contains(err.Error(), filepath.Join(models, name)) {
 				t.Errorf("%s: %v %v", name, found, err)
 			}
 		}
@@ -119,6 +119,61 @@ func TestModelFiles(t *testing.T) {
 	if found, err := finder.Find(); err == nil || !strings.Contains(err.Error(), models) {
 		t.Errorf("vanished directory: %v %v", found, err)
 	}
+}
+
+// TestDamagedAtStart: a start plays with the newest net that it can play with, and names the
+// newer ones; a net that plays is not left for an older one; with none that is good a start
+// is refused.
+func TestDamagedAtStart(t *testing.T) {
+	models, out := t.TempDir(), t.TempDir()+"/games"
+	e, err := config.Resolve(config.Input{File: mustParse(t, runtest.Tiny), Overrides: []string{"selfplay.models_dir=" + models, "selfplay.output_dir=" + out}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged, nan := filepath.Join(models, "damaged.safetensors"), filepath.Join(models, "sub", "nan.safetensors")
+	net := putNet(t, nan, 3, 1)
+	net.Params[0].Data[0] = float32(math.NaN())
+	writeNet(t, nan, net, 3000)
+	if err := errors.Join(os.WriteFile(damaged, []byte("no net"), 0o644), os.Chtimes(damaged, time.Unix(4000, 0), time.Unix(4000, 0))); err != nil {
+		t.Fatal(err)
+	}
+	_, err = playWith(t, t.Context(), e, 1, 2)
+	if err == nil || !strings.Contains(err.Error(), damaged) || !strings.Contains(err.Error(), nan) {
+		t.Errorf("no good net: %v", err)
+	}
+	if games, _ := filepath.Glob(out + "/*/p1/*.games"); len(games) != 0 {
+		t.Errorf("no good net played %v", games)
+	}
+	putNet(t, models+"/older.safetensors", 1, 1000)
+	putNet(t, models+"/good.safetensors", 2, 2000)
+	var log strings.Builder
+	p, err := SelfPlay(t.Context(), SelfPlayOptions{Effective: e, Process: 1, MaxGames: 2, Command: "test", Log: runtest.LogTo(&log)})
+	if err != nil || p.Games != 2 || strings.Count(log.String(), "cannot be read; playing with good") != 1 || !strings.Contains(log.String(), damaged) || !strings.Contains(log.String(), nan) {
+		t.Errorf("%v, %+v\n%s", err, p, log.String())
+	}
+	if games, err := filepath.Glob(out + "/good/p1/*.games"); err != nil || len(games) == 0 {
+		t.Errorf("the good net played no games: %v", err)
+	}
+	finder := NewNetFinder(e, &setup.SelfPlay{Models: models, Job: "j"})
+	expect := func(what, name string) {
+		t.Helper()
+		found, err := finder.Find()
+		got := ""
+		if found != nil {
+			got = found.Name
+		}
+		if got != name || err == nil || !strings.Contains(err.Error(), damaged) {
+			t.Errorf("%s: %q, want %q: %v", what, got, name, err)
+		}
+	}
+	expect("at the start", "good")
+	expect("the same again", "")
+	if err := os.Remove(models + "/good.safetensors"); err != nil {
+		t.Fatal(err)
+	}
+	expect("an older net", "")
+	putNet(t, models+"/newer.safetensors", 2, 3500)
+	expect("a newer one that is good", "newer")
 }
 
 // TestPlayFromModels: a process that has only a directory of nets and one for its

@@ -112,24 +112,24 @@ func (s *selfPlayer) watch(ctx context.Context) error {
 // cannot be read is left for the next time.
 func (s *selfPlayer) follow() error {
 	found, err := s.finder.Find()
-	if err != nil {
-		if !s.lost {
-			s.log.Warn("the newest net cannot be read; playing on with "+s.nets.Name(), "error", err)
+	if found != nil && found.Name != s.nets.Name() {
+		if err := s.nets.Publish(found.Name, found.Net, found.Samples); err != nil {
+			return err
 		}
-		s.lost = true
-		return nil
+		s.store.NewNet(found.Name)
+		s.process.Publish(&monitor.Net{Action: monitor.NetLoaded, NetID: found.Name, Samples: int64(found.Samples)})
+		s.log.Info("net loaded", "net", found.Name, "arch", found.Net.Arch.String())
 	}
-	s.lost = false
-	if found == nil || found.Name == s.nets.Name() {
-		return nil
-	}
-	if err := s.nets.Publish(found.Name, found.Net, found.Samples); err != nil {
-		return err
-	}
-	s.store.NewNet(found.Name)
-	s.process.Publish(&monitor.Net{Action: monitor.NetLoaded, NetID: found.Name, Samples: int64(found.Samples)})
-	s.log.Info("net loaded", "net", found.Name, "arch", found.Net.Arch.String())
+	s.tellUnread(err)
 	return nil
+}
+
+// tellUnread says once that newer nets cannot be read, until they can.
+func (s *selfPlayer) tellUnread(err error) {
+	if err != nil && !s.lost {
+		s.log.Warn("the newest net cannot be read; playing with "+s.nets.Name(), "error", err)
+	}
+	s.lost = err != nil
 }
 
 // PlaySummary is what a playing process says at its end.

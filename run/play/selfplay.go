@@ -194,13 +194,14 @@ func (s *selfPlayer) begin() (err error) {
 	if s.nets.Inference, err = setup.OpenInference(s.opt.Effective.Config); err != nil {
 		return err
 	}
-	found, err := s.finder.Find()
-	if err != nil {
-		return err
+	found, unread := s.finder.Find()
+	if found == nil {
+		return unread
 	}
 	if err := s.nets.Publish(found.Name, found.Net, found.Samples); err != nil {
 		return err
 	}
+	s.tellUnread(unread)
 	if err := s.openEvents(); err != nil {
 		return err
 	}

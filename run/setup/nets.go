@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -113,10 +114,20 @@ func ReadHashedNet(path string) (net *nn.Net, meta map[string]string, sha string
 // ErrONNX says that a file is what export-net wrote for other programs.
 var ErrONNX = errors.New("it looks like an ONNX model, which is written but not read")
 
-// NewestNet returns the net below dir that a playing process takes: the one whose file
-// was written last, of equals the last by name; nil where there is none. Files and
-// directories whose names begin with a dot are still being written.
-func NewestNet(dir string) (newest *run.NetFile, err error) {
+// NewestNet returns the net below dir that a playing process takes: the first of NetsBelow;
+// nil where there is none.
+func NewestNet(dir string) (*run.NetFile, error) {
+	nets, err := NetsBelow(dir)
+	if err != nil || len(nets) == 0 {
+		return nil, err
+	}
+	return &nets[0], nil
+}
+
+// NetsBelow returns the nets below dir by the time of writing, the last one first, of
+// equals the last by name. Files and directories whose names begin with a dot are still
+// being written.
+func NetsBelow(dir string) (nets []run.NetFile, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil && path != dir && errors.Is(err, fs.ErrNotExist):
@@ -135,12 +146,14 @@ func NewestNet(dir string) (newest *run.NetFile, err error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		if err == nil && (newest == nil || !info.ModTime().Before(newest.Written)) { // WalkDir goes by name
-			newest = &run.NetFile{Name: netNameIn(dir, path), Path: path, Written: info.ModTime()}
+		if err == nil {
+			nets = append(nets, run.NetFile{Name: netNameIn(dir, path), Path: path, Written: info.ModTime()})
 		}
 		return err
 	})
-	return newest, err
+	slices.Reverse(nets) // WalkDir goes by name
+	slices.SortStableFunc(nets, func(a, b run.NetFile) int { return b.Written.Compare(a.Written) })
+	return nets, err
 }
 
 // netNameIn returns the name of the net in a file below a directory of nets.
