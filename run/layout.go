@@ -153,6 +153,9 @@ func (d Dir) PublishedFile() string {
 	return filepath.Join(d.Trainings(), d.Training, "published.json")
 }
 
+// DamagedPublished is where a list goes that cannot be read.
+func (d Dir) DamagedPublished() string { return d.PublishedFile() + ".damaged" }
+
 // Shorten makes a path relative to the run where it lies inside, so that a run
 // may be moved; netPath is its inverse.
 func (d Dir) Shorten(path string) string {

@@ -95,7 +95,8 @@ type publishedList struct {
 
 const publishedVersion = 1
 
-// ReadPublished reads the list; there is false where nothing was published yet.
+// ReadPublished reads the list; there is false where nothing was published yet. An error
+// with there is of a damaged one.
 func ReadPublished(d Dir) (list Published, there bool, err error) {
 	path := d.PublishedFile()
 	var file publishedList
@@ -104,7 +105,7 @@ func ReadPublished(d Dir) (list Published, there bool, err error) {
 		err = fmt.Errorf("version %d, this build reads %d", file.Version, publishedVersion)
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("list of published nets %s: %w; move it away: the newest net is published again, and older ones are no longer removed", path, err)
+		return nil, there, fmt.Errorf("list of published nets %s: %w; without it the newest net is published again, and older ones are no longer removed", path, err)
 	}
 	return file.Nets, there, nil
 }
@@ -149,7 +150,7 @@ func (p Published) Add(set PublishedSet, keep int) (list, gone Published) {
 }
 
 // PublishedFiles returns the files that the trainings of the run at root have
-// published themselves and keep (export.keep).
+// published themselves and keep (export.keep). Of a list that was damaged nobody knows.
 func PublishedFiles(root string) (files []string, err error) {
 	trainings, err := fsx.Dirs(fsx.OS, Dir{Root: root}.Trainings())
 	if err != nil {
@@ -158,6 +159,9 @@ func PublishedFiles(root string) (files []string, err error) {
 	for _, t := range trainings {
 		dir := Dir{Root: root, Training: t}
 		list, _, err := ReadPublished(dir)
+		if aside := dir.DamagedPublished(); err == nil && fsx.IsFile(aside) {
+			err = fmt.Errorf("%s was put aside; remove it when its nets may go", aside)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -64,7 +64,8 @@ func (g *collector) pruneModels() error {
 	}
 	published, err := run.PublishedFiles(g.opt.Root)
 	if err != nil {
-		return err
+		g.note("%s: which nets trainers published is not known: %v", inRun.Models(), err)
+		return nil
 	}
 	for i, n := range nets {
 		held := ""

@@ -141,7 +141,7 @@ func TestRejected(t *testing.T) {
 }
 
 // TestModels keeps the newest accepted nets, the first, the best, and those that a
-// trainer keeps itself.
+// trainer keeps itself; all of them where the trainer's list is damaged.
 func TestModels(t *testing.T) {
 	root := newRun(t)
 	for n := range 8 {
@@ -155,6 +155,15 @@ func TestModels(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(root, "train/main/published.json"), `{"version":1,"nets":[{"path":"models/n2","net_id":"x","exporter":"safetensors","files":[{"path":"models/n2.safetensors","bytes":1}]}]}`)
+	for _, name := range []string{"train/quick/published.json", "train/quick/published.json.damaged"} {
+		write(t, filepath.Join(root, name), "[")
+		if r := collect(t, root, 20, "models=2"); len(r.Removed) != 0 || !strings.Contains(notes(r), name) {
+			t.Errorf("%s: removed %v, notes %s", name, removed(r), notes(r))
+		}
+		if err := os.Remove(filepath.Join(root, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	r := collect(t, root, 20, "models=2")
 	if want := []string{"models/n5.safetensors", "models/n4.safetensors", "models/n1.safetensors"}; !slices.Equal(removed(r), want) {
 		t.Errorf("removed %v, want %v", removed(r), want)

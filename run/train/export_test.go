@@ -55,7 +55,7 @@ func publishedEvents(t *testing.T, dir, more string) (s *Summary, paths []string
 }
 
 // TestExportOnce: whatever the exporter, a run that is done exports nothing at
-// its next start, unless a file is gone or the exporter is another one.
+// its next start, unless a file is gone, the exporter is another one, or the list is damaged.
 func TestExportOnce(t *testing.T) {
 	dir := t.TempDir() + "/run"
 	const more = `export { exporter: "lc0" }`
@@ -81,11 +81,19 @@ func TestExportOnce(t *testing.T) {
 		t.Errorf("another exporter: published %v, summary names %s", paths, s.Net)
 	}
 	d, _ := jobOf(t, dir)
-	if err := os.WriteFile(d.PublishedFile(), []byte("{"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := tryTrain(t, t.Context(), dir, ""); err == nil || !strings.Contains(err.Error(), d.PublishedFile()) {
-		t.Errorf("a damaged list: %v", err)
+	aside := d.DamagedPublished()
+	for _, text := range []string{"[", "{", `{"version":7}`} {
+		if err := os.WriteFile(d.PublishedFile(), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		again, log := train(t, dir, "")
+		list, there, err := run.ReadPublished(d)
+		if again.Net != s.Net || !strings.Contains(log, aside) || !there || err != nil || len(list) != 1 || list[0].Main(d) != s.Net {
+			t.Errorf("a damaged list %s: published %s, the list is %v %v\n%s", text, again.Net, list, err, log)
+		}
+		if kept, err := os.ReadFile(aside); err != nil || string(kept) != text {
+			t.Errorf("aside lies %q, %v", kept, err)
+		}
 	}
 }
 
