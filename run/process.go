@@ -72,8 +72,8 @@ type Process struct {
 	result  error // of Close
 }
 
-// Open takes the locks and then opens what the options name: events, control
-// socket. The order of locks is the run, Options.Before, the role; all roles
+// Open takes the locks, removes what killed processes left half written, and then opens
+// what the options name: events, control socket. The order of locks is the run, Options.Before, the role; all roles
 // keep it, so that no two wait for each other. A lock that stays held is a
 // *fsx.LockedError. ErrInterrupted says that ctx ended during the wait.
 func Open(ctx context.Context, dir Dir, role Role, o Options) (*Process, error) {
@@ -81,6 +81,9 @@ func Open(ctx context.Context, dir Dir, role Role, o Options) (*Process, error) 
 	p := &Process{dir: dir, role: role, opt: o, closing: make(chan struct{})}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
 	err := p.takeLocks()
+	if err == nil && !o.Locked {
+		err = Sweep(dir.shared(), o.Log)
+	}
 	if err == nil && o.Events != nil {
 		err = p.OpenEvents(*o.Events)
 	}
@@ -113,6 +116,21 @@ func (p *Process) takeLocks() error {
 		p.opt.Log.Warn("no flock on this file system: the lock's heartbeat decides", "stale_after", "60s")
 	}
 	return nil
+}
+
+// Sweep removes what killed processes left half written in directories that several write
+// to, and so many levels below each. What cannot be removed is in nobody's way.
+func Sweep(dirs map[string]int, log *slog.Logger) error {
+	var errs []error
+	for dir, levels := range dirs {
+		errs = append(errs, fsx.RemoveDead(fsx.OS, dir, levels))
+	}
+	err := errors.Join(errs...)
+	if err != nil && !errors.Is(err, fsx.ErrSync) {
+		log.Warn("what a killed process left half written stays", "error", err)
+		return nil
+	}
+	return err
 }
 
 // Lock takes one more lock, such as that of a directory outside the run, and

@@ -3,8 +3,10 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,6 +49,55 @@ func phases(t *testing.T, root string, role Role) (list []string) {
 		t.Fatal(err)
 	}
 	return list
+}
+
+// leave makes a file and a directory as if a process of this machine were writing them into
+// a directory, or had been.
+func leave(t *testing.T, dir string, process int) {
+	t.Helper()
+	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
+		t.Fatal(err)
+	}
+	made, err := fsx.MkdirTemp(fsx.OS, filepath.Join(dir, "net"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := strings.Replace(made, fmt.Sprintf("net.%d-", os.Getpid()), fmt.Sprintf("net.%d-", process), 1)
+	file := strings.Replace(path, ".net.", ".file.", 1)
+	if err := errors.Join(os.Remove(made), os.Mkdir(path, 0o777), os.WriteFile(filepath.Join(path, "part"), nil, 0o666), os.WriteFile(file, nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOpenSweeps: the start of any process removes what killed ones left half written in the
+// directories that several write to, and nothing of who lives; a stage of a loop does not look.
+func TestOpenSweeps(t *testing.T) {
+	root := t.TempDir()
+	child := exec.Command(os.Args[0], "-test.run=^$")
+	if err := child.Run(); err != nil {
+		t.Fatal(err)
+	}
+	d := NewDir(root, "main", "job", "", "")
+	dirs := []string{root, d.History(), d.Checkpoints, filepath.Dir(d.HandedFile()), d.ToExport(), d.ToExportExtra(), d.Candidates(), d.Models(),
+		d.ModelsExtra(), d.Rejected(), filepath.Join(d.Gates(), "net"), d.Matches(), LadderOf(root, "net"), d.Shuffled(), d.GamesOf("net", "p7"),
+		d.Unfinished(), filepath.Join(root, "pgn"), filepath.Join(d.Metrics, "gatekeeper"), filepath.Join(root, "report", "b"), d.Logs(), d.Locks(), d.Fleet()}
+	for _, dir := range dirs {
+		leave(t, dir, child.Process.Pid)
+		leave(t, dir, os.Getppid())
+		leave(t, dir, os.Getpid())
+	}
+	count := func(what string, want int) {
+		t.Helper()
+		for _, dir := range dirs {
+			if left, err := filepath.Glob(filepath.Join(dir, ".*.partial")); err != nil || len(left) != want {
+				t.Errorf("%s: %v, want %d, %v", what, left, want, err)
+			}
+		}
+	}
+	open(t, t.Context(), root, Exporter, Options{Run: RunShared, Locked: true})
+	count("a stage", 6)
+	open(t, t.Context(), root, Gatekeeper, Options{Run: RunShared})
+	count("a start", 4)
 }
 
 // TestProcessStops: a process answers on its socket, ends when it is told to, and

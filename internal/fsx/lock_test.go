@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,9 +20,19 @@ const helperEnv = "FSX_TEST_LOCK"
 
 // TestMain lets the test binary play the second process: it takes the lock
 // named in the environment, says "held" or "refused HOST PID", and keeps it
-// until its input ends.
+// until its input ends; or it writes a file until then.
 func TestMain(m *testing.M) {
 	path := os.Getenv(helperEnv)
+	if os.Getenv(helperEnv+"_WRITE") != "" {
+		WriteDir(OS, path, func(tmp string) error {
+			return WriteFileFunc(OS, filepath.Join(tmp, "file"), func(io.Writer) error {
+				fmt.Println("writing")
+				bufio.NewReader(os.Stdin).ReadString('\n')
+				return nil
+			})
+		})
+		return
+	}
 	if path == "" {
 		os.Exit(m.Run())
 	}
@@ -104,6 +115,64 @@ func second(t *testing.T, path string, shared bool) (line string, end func(kill 
 		}
 		in.Close()
 		cmd.Wait()
+	}
+}
+
+// TestRemoveDead: what a living process is writing stays, what a killed one of this machine
+// left goes at once, and what nobody knows of after an hour.
+func TestRemoveDead(t *testing.T) {
+	dir := t.TempDir()
+	deep := filepath.Join(dir, "a", "b")
+	t.Setenv(helperEnv+"_WRITE", "1")
+	if err := MkdirAll(OS, filepath.Join(deep, "c")); err != nil {
+		t.Fatal(err)
+	}
+	_, end := second(t, filepath.Join(deep, "net"), false)
+	own, err := MkdirTemp(OS, filepath.Join(dir, "own"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{filepath.Base(own): true, "a": true} // and whether it stays
+	put := func(name string, ago time.Duration, stays bool) {
+		names[name] = stays
+		path, at := filepath.Join(dir, name), time.Now().Add(-ago)
+		if err := errors.Join(os.WriteFile(path, nil, 0o666), os.Chtimes(path, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(".x.1-1-00000000.partial", time.Minute, true)                                      // of another machine
+	put(".x.1-2-00000000.partial", 2*time.Hour, false)                                     //
+	put(".x.1-3.partial", time.Minute, true)                                               // of an earlier program
+	put(".x.1-4.partial", 2*time.Hour, false)                                              //
+	put(fmt.Sprintf(".x.%d-5-%s.partial", os.Getppid(), machine()), 2*time.Hour, true)     // of one that lives
+	put(fmt.Sprintf(".x.%d-99999-%s.partial", os.Getpid(), machine()), 2*time.Hour, false) // of one that had our number
+	put(".x.old.partial", 2*time.Hour, true)                                               // of who knows its mark
+	put("x.1-6.partial", 2*time.Hour, true)                                                // no temporary name
+	check := func(inDeep int) {
+		t.Helper()
+		if err := RemoveDead(OS, dir, 2); err != nil {
+			t.Error(err)
+		}
+		for name, stays := range names {
+			if _, err := os.Lstat(filepath.Join(dir, name)); (err == nil) != stays {
+				t.Errorf("%s: %v, stays: %v", name, err, stays)
+			}
+		}
+		if entries, err := os.ReadDir(deep); err != nil || len(entries) != 1+inDeep {
+			t.Errorf("below it are %v, %v", entries, err)
+		}
+	}
+	check(1)
+	end(true)
+	if err := RemoveDead(OS, dir, 1); err != nil {
+		t.Error(err)
+	}
+	if entries, _ := os.ReadDir(deep); len(entries) != 2 {
+		t.Errorf("one level below it are %v", entries)
+	}
+	check(0)
+	if err := RemoveDead(OS, filepath.Join(dir, "none"), 0); err != nil {
+		t.Errorf("no directory: %v", err)
 	}
 }
 

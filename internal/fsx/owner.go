@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -51,6 +53,14 @@ func bootID() string {
 	}
 	return strings.TrimSpace(string(data))
 }
+
+// machine tells the machines, and containers, of a shared directory apart, as long as they
+// are up: within one the number of a process means something.
+var machine = sync.OnceValue(func() string {
+	host, _ := os.Hostname()
+	space, _ := os.Readlink("/proc/self/ns/pid")
+	return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(host+bootID()+space)))
+})
 
 // file is the path of the owner file for the lock at path.
 func (o *Owner) file(path string) string {

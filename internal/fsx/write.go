@@ -9,8 +9,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
+
+	"github.com/chessbrain/chessbrain/internal/spawn"
 )
 
 // tempSuffix ends the names of files and directories that are not whole yet.
@@ -93,7 +99,7 @@ func makeTemp(path string, make1 func(temp string) error) (temp string, err erro
 // tempName is a hidden name beside path, another one at each call.
 func tempName(path string) string {
 	dir, base := filepath.Split(path)
-	return filepath.Join(dir, fmt.Sprintf(".%s.%d-%d%s", base, os.Getpid(), tempCounter.Add(1), tempSuffix))
+	return filepath.Join(dir, fmt.Sprintf(".%s.%d-%d-%s%s", base, os.Getpid(), tempCounter.Add(1), machine(), tempSuffix))
 }
 
 // IsTemp says whether a base name is one of WriteFile's or WriteDir's
@@ -118,6 +124,46 @@ func RemoveTemps(fsys FS, dir, mark string) error {
 	return removeWhere(fsys, dir, func(base string) bool {
 		return IsTemp(base) && strings.HasSuffix(base, mark+tempSuffix)
 	})
+}
+
+// tempOf are the process and the machine in a temporary name without a mark; earlier
+// programs wrote no machine.
+var tempOf = regexp.MustCompile(`\.(\d+)-\d+(?:-([0-9a-f]{8}))?\` + tempSuffix + `$`)
+
+// tempForgotten is how long what is being written goes untouched at most.
+const tempForgotten = time.Hour
+
+// RemoveDead is RemoveTemps of a directory where other processes may be writing, and of
+// those so many levels below it. What a living process of this machine is writing stays. Of
+// others, and of those before this machine was started, nobody knows: an hour decides.
+func RemoveDead(fsys FS, dir string, levels int) error {
+	entries, err := fsys.ReadDir(dir)
+	errs := []error{err}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case IsTemp(e.Name()) && dead(e):
+			errs = append(errs, removeRenamed(fsys, path))
+		case e.IsDir() && levels > 0 && !IsTemp(e.Name()):
+			errs = append(errs, RemoveDead(fsys, path, levels-1))
+		}
+	}
+	gone := func(err error) bool { return errors.Is(err, fs.ErrNotExist) } // another process removed it, too
+	return errors.Join(slices.DeleteFunc(errs, gone)...)
+}
+
+// dead says whether nobody is writing under a temporary name any more.
+func dead(e fs.DirEntry) bool {
+	of := tempOf.FindStringSubmatch(e.Name())
+	info, err := e.Info()
+	if of == nil || err != nil { // it has its final name meanwhile
+		return false
+	}
+	// A process that was killed in a container may have had our number.
+	if pid, err := strconv.Atoi(of[1]); err == nil && of[2] == machine() && pid != os.Getpid() {
+		return spawn.Gone(pid)
+	}
+	return time.Since(info.ModTime()) > tempForgotten
 }
 
 // removeWhere removes what is left in dir under temporary names.

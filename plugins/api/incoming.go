@@ -23,7 +23,7 @@ const (
 )
 
 // incoming are the files of one export while they come in: in a hidden directory
-// beside their place, until all are complete. After a crash fsx.RemoveTemps
+// beside their place, until all are complete. After a crash fsx.RemoveDead
 // removes it.
 type incoming struct {
 	fsys      fsx.FS

@@ -263,6 +263,37 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestKilledExport: what a training left half written when it was killed at an export is
+// gone after its next start, also where it publishes outside the run.
+func TestKilledExport(t *testing.T) {
+	dir, out := t.TempDir()+"/run", t.TempDir()
+	more := fmt.Sprintf("--checkpoint-interval=1 export { every_checkpoints: 1 path: %q }", out+"/{job}-{samples}")
+	c := startChild(t, dir, more)
+	for e, ok := c.next(t); ok && e.Type != "step"; e, ok = c.next(t) {
+	}
+	if err := c.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.wait(t, nil); code != -1 {
+		t.Fatalf("it ended with %d:\n%s", code, c.stderr.String())
+	}
+	d, _ := jobOf(t, dir)
+	made, err := fsx.MkdirTemp(fsx.OS, filepath.Join(t.TempDir(), "net"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.Replace(filepath.Base(made), fmt.Sprint(".", os.Getpid(), "-"), fmt.Sprint(".", c.cmd.Process.Pid, "-"), 1)
+	for _, in := range []string{out, d.ToExport(), d.Models(), d.Candidates(), d.Root} {
+		if err := errors.Join(fsx.MkdirAll(fsx.OS, in), os.WriteFile(filepath.Join(in, name), nil, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	train(t, dir, more)
+	if left := append(runtest.Temps(t, dir), runtest.Temps(t, out)...); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
 // TestPublishedOfOldCheckpoint: a run without a list takes what its checkpoint names.
 func TestPublishedOfOldCheckpoint(t *testing.T) {
 	d := run.Dir{Root: t.TempDir(), Training: "main"}

@@ -102,6 +102,7 @@ func (p *publisher) export(ctx context.Context, set *run.PublishedSet) (publishe
 		return false, nil
 	}
 	dst := filepath.Dir(p.exportPath())
+	err = errors.Join(err, run.Sweep(map[string]int{dst: 0}, p.log)) // it may lie outside the run
 	paths, own := export.Published(dst, files, c.Net)
 	if err == nil {
 		err = set.Hold(p.dir, files, paths, own)

@@ -107,7 +107,7 @@ func (p *publisher) readHanded() (h handed) {
 // removeHandedTemps removes what this training left half written in dir when it
 // was killed. Other trainings of the run may be writing there.
 func (p *publisher) removeHandedTemps(dir string) error {
-	own := regexp.MustCompile(`^\.` + regexp.QuoteMeta(p.info.Job+"-"+p.dir.Training) + `-s[0-9]+-d[0-9]+\.[0-9]+-[0-9]+\.`)
+	own := regexp.MustCompile(`^\.` + regexp.QuoteMeta(p.info.Job+"-"+p.dir.Training) + `-s[0-9]+-d[0-9]+\.[0-9]+-[0-9]+[-.]`)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("clean up: %w", err)
