@@ -114,15 +114,6 @@ func (d Dir) Shuffled() string { return filepath.Join(d.Root, "shuffled") }
 // Selfplay is the directory of all nets' games.
 func (d Dir) Selfplay() string { return cmp.Or(d.Games, filepath.Join(d.Root, "selfplay")) }
 
-// shared are the directories in which several processes write whole files, and how many
-// levels below them, too.
-func (d Dir) shared() map[string]int {
-	in := func(name string) string { return filepath.Join(d.Root, name) }
-	return map[string]int{d.Root: 0, d.History(): 0, d.Trainings(): 2, d.ToExport(): 0, d.ToExportExtra(): 0, d.Candidates(): 0, d.Models(): 0,
-		d.ModelsExtra(): 0, d.Rejected(): 0, d.Gates(): 1, d.Matches(): 0, in("ladder"): 1, d.Shuffled(): 0, d.Selfplay(): 2, d.Unfinished(): 0,
-		in("pgn"): 0, in("metrics"): 2, in("report"): 1, d.Logs(): 0, d.Locks(): 0, d.Fleet(): 1}
-}
-
 // Imported is the directory of the games that were PGN, for a training on a data set.
 func (d Dir) Imported() string { return filepath.Join(d.Root, "imported") }
 
@@ -162,8 +153,8 @@ func (d Dir) PublishedFile() string {
 	return filepath.Join(d.Trainings(), d.Training, "published.json")
 }
 
-// DamagedPublished is where a list goes that cannot be read.
-func (d Dir) DamagedPublished() string { return d.PublishedFile() + ".damaged" }
+// DamagedSuffix is that of a damaged file that was put aside.
+const DamagedSuffix = ".damaged"
 
 // Shorten makes a path relative to the run where it lies inside, so that a run
 // may be moved; netPath is its inverse.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -82,7 +83,7 @@ func Open(ctx context.Context, dir Dir, role Role, o Options) (*Process, error) 
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
 	err := p.takeLocks()
 	if err == nil && !o.Locked {
-		err = Sweep(dir.shared(), o.Log)
+		err = Sweep(shared(dir), o.Log)
 	}
 	if err == nil && o.Events != nil {
 		err = p.OpenEvents(*o.Events)
@@ -118,8 +119,17 @@ func (p *Process) takeLocks() error {
 	return nil
 }
 
-// Sweep removes what killed processes left half written in directories that several write
-// to, and so many levels below each. What cannot be removed is in nobody's way.
+// shared are the directories in which several processes write whole files, and how many
+// levels below each they do.
+func shared(d Dir) map[string]int {
+	in := func(name string) string { return filepath.Join(d.Root, name) }
+	return map[string]int{d.Root: 0, d.History(): 0, d.Trainings(): 2, d.ToExport(): 0, d.ToExportExtra(): 0, d.Candidates(): 0, d.Models(): 0,
+		d.ModelsExtra(): 0, d.Rejected(): 0, d.Gates(): 1, d.Matches(): 0, in("ladder"): 1, d.Shuffled(): 0, d.Selfplay(): 2, d.Unfinished(): 0,
+		in("pgn"): 0, in("metrics"): 2, in("report"): 1, d.Logs(): 0, d.Locks(): 0, d.Fleet(): 1}
+}
+
+// Sweep removes what killed processes left half written in directories, and so many levels
+// below each, where others may be writing. What cannot be removed is in nobody's way.
 func Sweep(dirs map[string]int, log *slog.Logger) error {
 	var errs []error
 	for dir, levels := range dirs {

@@ -159,7 +159,7 @@ func PublishedFiles(root string) (files []string, err error) {
 	for _, t := range trainings {
 		dir := Dir{Root: root, Training: t}
 		list, _, err := ReadPublished(dir)
-		if aside := dir.DamagedPublished(); err == nil && fsx.IsFile(aside) {
+		if aside := dir.PublishedFile() + DamagedSuffix; err == nil && fsx.IsFile(aside) {
 			err = fmt.Errorf("%s was put aside; remove it when its nets may go", aside)
 		}
 		if err != nil {

@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"time"
 )
@@ -57,4 +58,24 @@ type Arithmetic struct {
 	ProducerPrecision string `json:"producer_precision,omitempty"` // of self-play's; empty = others play
 	Device            string `json:"device,omitempty"`             // of the trainer, resolved: cpu, cuda:0
 	ProducerDevice    string `json:"producer_device,omitempty"`    // of self-play
+}
+
+// LastCycle is noted beside the journal of cycles once its self-play stands there: a journal
+// that says less has lost lines.
+type LastCycle struct {
+	Cycle   int64 `json:"cycle"`
+	Process int64 `json:"process"` // that plays the cycle's games: a higher one in each
+}
+
+// LastCycleFile is where the closed loop of the run at root keeps its LastCycle.
+func LastCycleFile(root string) string { return filepath.Join(root, "lastcycle.json") }
+
+// CyclesLack says what the journal of the run at root lacks that names processes up to a
+// number; "" for nothing that is known. A note that cannot be read is written anew.
+func CyclesLack(root string, process int64) string {
+	var last LastCycle
+	if _, err := ReadJSON(LastCycleFile(root), &last); err != nil || process >= last.Process {
+		return ""
+	}
+	return fmt.Sprintf("it ends before the self-play of cycle %d, which was begun (lastcycle.json)", last.Cycle)
 }

@@ -121,8 +121,8 @@ func MarkedTemp(path, mark string) string {
 // be there. No other process may be writing in it, but with a mark: then it removes only
 // what has that.
 func RemoveTemps(fsys FS, dir, mark string) error {
-	return removeWhere(fsys, dir, func(base string) bool {
-		return IsTemp(base) && strings.HasSuffix(base, mark+tempSuffix)
+	return removeWhere(fsys, dir, 0, func(e fs.DirEntry) bool {
+		return IsTemp(e.Name()) && strings.HasSuffix(e.Name(), mark+tempSuffix)
 	})
 }
 
@@ -130,56 +130,41 @@ func RemoveTemps(fsys FS, dir, mark string) error {
 // programs wrote no machine.
 var tempOf = regexp.MustCompile(`\.(\d+)-\d+(?:-([0-9a-f]{8}))?\` + tempSuffix + `$`)
 
-// tempForgotten is how long what is being written goes untouched at most.
-const tempForgotten = time.Hour
-
 // RemoveDead is RemoveTemps of a directory where other processes may be writing, and of
 // those so many levels below it. What a living process of this machine is writing stays. Of
 // others, and of those before this machine was started, nobody knows: an hour decides.
 func RemoveDead(fsys FS, dir string, levels int) error {
-	entries, err := fsys.ReadDir(dir)
-	errs := []error{err}
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		switch {
-		case IsTemp(e.Name()) && dead(e):
-			errs = append(errs, removeRenamed(fsys, path))
-		case e.IsDir() && levels > 0 && !IsTemp(e.Name()):
-			errs = append(errs, RemoveDead(fsys, path, levels-1))
-		}
-	}
-	gone := func(err error) bool { return errors.Is(err, fs.ErrNotExist) } // another process removed it, too
-	return errors.Join(slices.DeleteFunc(errs, gone)...)
+	return removeWhere(fsys, dir, levels, dead)
 }
 
 // dead says whether nobody is writing under a temporary name any more.
 func dead(e fs.DirEntry) bool {
 	of := tempOf.FindStringSubmatch(e.Name())
 	info, err := e.Info()
-	if of == nil || err != nil { // it has its final name meanwhile
+	if of == nil || err != nil || !IsTemp(e.Name()) { // or it has its final name meanwhile
 		return false
 	}
 	// A process that was killed in a container may have had our number.
 	if pid, err := strconv.Atoi(of[1]); err == nil && of[2] == machine() && pid != os.Getpid() {
 		return spawn.Gone(pid)
 	}
-	return time.Since(info.ModTime()) > tempForgotten
+	return time.Since(info.ModTime()) > time.Hour
 }
 
-// removeWhere removes what is left in dir under temporary names.
-func removeWhere(fsys FS, dir string, left func(base string) bool) error {
+// removeWhere removes what is left in dir, and so many levels below it, under temporary
+// names.
+func removeWhere(fsys FS, dir string, levels int, left func(fs.DirEntry) bool) error {
 	entries, err := fsys.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
+	errs := []error{err}
 	for _, e := range entries {
-		if left(e.Name()) {
-			if err := removeRenamed(fsys, filepath.Join(dir, e.Name())); err != nil {
-				return err
-			}
+		if path := filepath.Join(dir, e.Name()); left(e) {
+			errs = append(errs, removeRenamed(fsys, path))
+		} else if levels > 0 && e.IsDir() && !IsTemp(e.Name()) {
+			errs = append(errs, removeWhere(fsys, path, levels-1, left))
 		}
 	}
-	return nil
+	gone := func(err error) bool { return errors.Is(err, fs.ErrNotExist) } // another process removed it, too
+	return errors.Join(slices.DeleteFunc(errs, gone)...)
 }
 
 // IsTempOf says whether a base name is one of WriteFile's temporary names for a file
@@ -194,7 +179,7 @@ func IsTempOf(base, final string) bool {
 // be writing it.
 func RemoveTempsOf(fsys FS, path string) error {
 	dir, final := filepath.Split(path)
-	return removeWhere(fsys, filepath.Clean(dir), func(base string) bool { return IsTempOf(base, final) })
+	return removeWhere(fsys, filepath.Clean(dir), 0, func(e fs.DirEntry) bool { return IsTempOf(e.Name(), final) })
 }
 
 // LinkOrCopy makes to, which must not be there, the same file as from, or where they are on

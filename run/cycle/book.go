@@ -67,6 +67,9 @@ func (l *loop) note(e Entry) error {
 		return err
 	}
 	l.state.add(e)
+	if e.Stage == SelfPlay && e.Event == Begin {
+		return run.WriteJSON(run.LastCycleFile(l.dir.Root), run.LastCycle{Cycle: e.Cycle, Process: l.state.process})
+	}
 	return nil
 }
 

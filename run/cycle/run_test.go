@@ -1,14 +1,17 @@
 package cycle
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -279,6 +282,61 @@ func TestJournalEmptied(t *testing.T) {
 	}
 	if _, err := a.run("--cycles=1"); err != nil || len(a.called) == 0 {
 		t.Errorf("%v; done: %q", err, a.called)
+	}
+}
+
+// TestJournalCut: a journal that lost lines is refused, or the lines that are missing make no
+// cycle play once more; who moves it away begins anew, whenever that is killed.
+func TestJournalCut(t *testing.T) {
+	a := &acted{t: t, root: filepath.Join(t.TempDir(), "run"), fail: func(Stage) bool { return false }, games: map[uint64]int64{}}
+	if _, err := a.run("--cycles=3"); err != nil {
+		t.Fatal(err)
+	}
+	whole, root := a.root, t.TempDir()
+	lines, err := os.ReadFile(filepath.Join(whole, run.CyclesName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := bytes.LastIndex(lines, []byte(`"selfplay","event":"begin"`))
+	for at := 0; at >= 0 && at < len(lines); {
+		a.root, a.called, a.games = filepath.Join(root, strconv.Itoa(at)), nil, map[uint64]int64{}
+		if err := os.CopyFS(a.root, os.DirFS(whole)); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(a.root, run.CyclesName)
+		if err := os.Truncate(path, int64(at)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := a.run("--cycles=4")
+		bad, refused := errors.AsType[*fsx.CorruptError](err)
+		if dry := DryRun(resolve(t, a.root, "--cycles=4"), "", io.Discard); (dry != nil) != refused {
+			t.Errorf("cut at %d: a dry run says %v, then %v", at, dry, err)
+		}
+		switch {
+		case at <= last && (!refused || bad.Path != path || !strings.Contains(bad.Reason, "self-play of cycle 3") || len(a.called) > 0):
+			t.Errorf("cut at %d: %v; done: %q", at, err, a.called)
+		case at > last && (err != nil || a.games[4] != 12 || len(a.games) > 2 || a.games[3] != 0 && a.games[3] != 12):
+			t.Errorf("cut at %d: %v; games %v", at, err, a.games)
+		}
+		at += bytes.IndexByte(lines[at:], '\n') + 1
+	}
+	a.root = whole
+	if err := os.Remove(filepath.Join(whole, run.CyclesName)); err != nil {
+		t.Fatal(err)
+	}
+	a.fail = func(s Stage) bool { return s == Gatekeeper }
+	if _, err := a.run("--cycles=1"); !errors.Is(err, errActed) {
+		t.Error(err)
+	}
+	a.fail = func(Stage) bool { return false }
+	if _, err := a.run("--cycles=1"); err != nil || a.games[4] != 12 {
+		t.Errorf("begun anew: %v; games %v", err, a.games)
+	}
+	if err := os.WriteFile(run.LastCycleFile(whole), []byte("{"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.run("--cycles=2"); err != nil || a.games[5] != 12 {
+		t.Errorf("beside a damaged note: %v; games %v", err, a.games)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -256,7 +257,11 @@ func TestExportOwed(t *testing.T) {
 	}
 	// A kill before the note, in the middle of the writing.
 	d, _ := jobOf(t, dir)
-	half := filepath.Join(d.ToExport(), "."+nets[0]+".77-1.partial")
+	child := exec.Command(os.Args[0], "-test.run=^$")
+	if err := child.Run(); err != nil {
+		t.Fatal(err)
+	}
+	half := filepath.Join(d.ToExport(), tempOf(t, nets[0], child.Process.Pid))
 	other := filepath.Join(d.ToExport(), ".run-other-s4-d4.77-1.partial")
 	if err := errors.Join(os.Remove(d.HandedFile()), os.Mkdir(half, 0o777), os.Mkdir(other, 0o777)); err != nil {
 		t.Fatal(err)

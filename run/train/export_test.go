@@ -81,7 +81,7 @@ func TestExportOnce(t *testing.T) {
 		t.Errorf("another exporter: published %v, summary names %s", paths, s.Net)
 	}
 	d, _ := jobOf(t, dir)
-	aside := d.DamagedPublished()
+	aside := d.PublishedFile() + run.DamagedSuffix
 	for _, text := range []string{"[", "{", `{"version":7}`} {
 		if err := os.WriteFile(d.PublishedFile(), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -278,11 +278,7 @@ func TestKilledExport(t *testing.T) {
 		t.Fatalf("it ended with %d:\n%s", code, c.stderr.String())
 	}
 	d, _ := jobOf(t, dir)
-	made, err := fsx.MkdirTemp(fsx.OS, filepath.Join(t.TempDir(), "net"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := strings.Replace(filepath.Base(made), fmt.Sprint(".", os.Getpid(), "-"), fmt.Sprint(".", c.cmd.Process.Pid, "-"), 1)
+	name := tempOf(t, "net", c.cmd.Process.Pid)
 	for _, in := range []string{out, d.ToExport(), d.Models(), d.Candidates(), d.Root} {
 		if err := errors.Join(fsx.MkdirAll(fsx.OS, in), os.WriteFile(filepath.Join(in, name), nil, 0o666)); err != nil {
 			t.Fatal(err)

@@ -159,13 +159,10 @@ func (p *publisher) notePublished(list run.Published, set run.PublishedSet) erro
 
 // readPublished reads the list of what was published, and puts a damaged one aside.
 func (p *publisher) readPublished() (run.Published, error) {
-	if err := fsx.RemoveTemps(fsx.OS, filepath.Dir(p.dir.PublishedFile()), ""); err != nil { // of a kill
-		return nil, fmt.Errorf("clean up: %w", err)
-	}
 	list, there, err := run.ReadPublished(p.dir)
-	if err != nil && there {
-		p.log.Warn("a damaged file is put aside", "as", p.dir.DamagedPublished(), "error", err)
-		return nil, fsx.OS.Rename(p.dir.PublishedFile(), p.dir.DamagedPublished())
+	if aside := p.dir.PublishedFile() + run.DamagedSuffix; err != nil && there {
+		p.log.Warn("a damaged file is put aside", "as", aside, "error", err)
+		return nil, fsx.OS.Rename(p.dir.PublishedFile(), aside)
 	}
 	if err == nil && !there {
 		for _, file := range p.state.Exported {

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"regexp"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
@@ -57,9 +55,6 @@ func (p *publisher) handOver(dir string) error {
 	if err := fsx.MkdirAll(fsx.OS, dir); err != nil {
 		return fmt.Errorf("hand over net: %w", err)
 	}
-	if err := p.removeHandedTemps(dir); err != nil {
-		return err
-	}
 	err := fsx.WriteDir(fsx.OS, path, func(tmp string) error {
 		for _, f := range p.netFiles(p.trainer.SWA()) {
 			if err := fsx.WriteFileFunc(fsx.OS, filepath.Join(tmp, f.Name), f.Write); err != nil {
@@ -102,25 +97,6 @@ func (p *publisher) readHanded() (h handed) {
 		return handed{}
 	}
 	return h
-}
-
-// removeHandedTemps removes what this training left half written in dir when it
-// was killed. Other trainings of the run may be writing there.
-func (p *publisher) removeHandedTemps(dir string) error {
-	own := regexp.MustCompile(`^\.` + regexp.QuoteMeta(p.info.Job+"-"+p.dir.Training) + `-s[0-9]+-d[0-9]+\.[0-9]+-[0-9]+[-.]`)
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("clean up: %w", err)
-	}
-	for _, e := range entries {
-		if !fsx.IsTemp(e.Name()) || !own.MatchString(e.Name()) {
-			continue
-		}
-		if err := fsx.RemoveAll(fsx.OS, filepath.Join(dir, e.Name())); err != nil {
-			return fmt.Errorf("clean up: %w", err)
-		}
-	}
-	return nil
 }
 
 // tolerate returns the error of an export, nil where the run is to go on without

@@ -87,16 +87,13 @@ func (r *training) loadCheckpoint(ctx context.Context) (*checkpoint.Checkpoint, 
 	return c, nil
 }
 
-// removeTemps removes what a process that was killed left half written where this training
-// alone writes, or one that starts.
+// removeTemps removes what a process that was killed left half written where only this
+// training writes, or one that starts.
 func (r *training) removeTemps() error {
-	var errs []error
 	for _, dir := range []string{r.dir.Checkpoints, filepath.Dir(r.dir.TrainingConfig()), r.dir.History()} {
-		errs = append(errs, fsx.RemoveTemps(fsx.OS, dir, ""))
-	}
-	errs = append(errs, fsx.RemoveTempsOf(fsx.OS, r.dir.RunFile()), fsx.RemoveTempsOf(fsx.OS, r.dir.ConfigFile()))
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("clean up: %w", err)
+		if err := fsx.RemoveTemps(fsx.OS, dir, ""); err != nil {
+			return fmt.Errorf("clean up %s: %w", dir, err)
+		}
 	}
 	return nil
 }

@@ -229,6 +229,16 @@ func childMain(dir, text string) int {
 	return 0
 }
 
+// tempOf is the temporary name that a process of this machine gives a file of some name.
+func tempOf(t testing.TB, file string, process int) string {
+	t.Helper()
+	made, err := fsx.MkdirTemp(fsx.OS, filepath.Join(t.TempDir(), file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Replace(filepath.Base(made), fmt.Sprint(file, ".", os.Getpid(), "-"), fmt.Sprint(file, ".", process, "-"), 1)
+}
+
 // child is a running child process.
 type child struct {
 	cmd    *exec.Cmd
