@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/chessbrain/chessbrain/internal/monitor"
 )
 
 // stream is the standard output or error. It keeps its first error, which a command may
@@ -133,5 +135,6 @@ func tellEach[T any](c *cobra.Command, format string, all []T) {
 
 // warnings is a log on standard error of what others have to say, from warnings on.
 func warnings(c *cobra.Command) *slog.Logger {
-	return slog.New(slog.NewTextHandler(c.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log, _, _ := monitor.NewLogger(monitor.LogOptions{Terminal: c.ErrOrStderr(), Level: slog.LevelWarn}) // without a file nothing fails
+	return log
 }

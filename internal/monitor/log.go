@@ -26,7 +26,7 @@ type LogOptions struct {
 	File     string    // empty = no file
 	MaxBytes int64     // size at which the file is rotated; 0 = never
 	Keep     int       // rotated files that are kept
-	Terminal io.Writer // one line a record, normally a *Progress or os.Stderr; nil = none
+	Terminal io.Writer // one line a record, normally a *Progress or os.Stderr; nil = none; without File, tracebacks below it
 	Quiet    bool      // only warnings and errors on the terminal
 	// OnError is added to errors in the file, beside the stack: the effective
 	// configuration, for example.
@@ -57,7 +57,7 @@ func NewLogger(opt LogOptions) (*slog.Logger, io.Closer, error) {
 		if opt.Quiet {
 			level = max(level, slog.LevelWarn)
 		}
-		handlers = append(handlers, newLineHandler(opt.Terminal, level))
+		handlers = append(handlers, newLineHandler(opt.Terminal, level, opt.File))
 	}
 	return slog.New(slog.NewMultiHandler(handlers...)), closer, nil
 }
@@ -91,13 +91,24 @@ func withStack(h slog.Handler, more []slog.Attr) slog.Handler {
 }
 
 // newLineHandler makes one short line of a record, for a terminal. What it wraps writes
-// the record as text, of which it takes the attributes.
-func newLineHandler(out io.Writer, level slog.Level) slog.Handler {
+// the record as text, of which it takes the attributes. An attribute traceback is whole in
+// the log's file; where there is none it follows, unless it was the last one, too.
+func newLineHandler(out io.Writer, level slog.Level, file string) slog.Handler {
 	var mu sync.Mutex // one line at a time
 	var text bytes.Buffer
+	var last, below string // tracebacks: the last one, and what of it follows the line
 	short := func(_ []string, a slog.Attr) slog.Attr {
-		if a.Value.Kind() == slog.KindFloat64 {
+		switch whole := a.Value.String(); {
+		case a.Value.Kind() == slog.KindFloat64:
 			a.Value = slog.StringValue(strconv.FormatFloat(a.Value.Float64(), 'g', 5, 64))
+		case a.Key != "traceback":
+		case file != "":
+			a.Value = slog.StringValue("whole in " + file)
+		case whole == last:
+			a.Value = slog.StringValue("as above")
+		default:
+			last, below = whole, "    "+strings.ReplaceAll(whole, "\n", "\n    ")+"\n"
+			a.Value = slog.StringValue("below")
 		}
 		return a
 	}
@@ -112,11 +123,12 @@ func newLineHandler(out io.Writer, level slog.Level) slog.Handler {
 		message := strings.ReplaceAll(strings.TrimSpace(r.Message), "\n", " | ")
 		r.Time, r.Message = time.Time{}, ""
 		text.Reset()
+		below = ""
 		if err := h.Handle(ctx, r); err != nil {
 			return err
 		}
 		_, attrs, _ := strings.Cut(text.String(), `msg=""`)
-		_, err := io.WriteString(out, begin+level+message+attrs)
+		_, err := io.WriteString(out, begin+level+message+attrs+below)
 		return err
 	}}
 }

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -279,6 +280,36 @@ func TestLogger(t *testing.T) {
 	file := strings.Split(strings.TrimSpace(string(text)), "\n")
 	if len(file) != 2 || !strings.Contains(file[1], `"stack":"goroutine`) || !strings.Contains(file[1], `"config_hash":"abc"`) || strings.Contains(file[0], "stack") {
 		t.Errorf("file: %s", text)
+	}
+}
+
+// TestTracebacks: a traceback is whole in the log's file, where the terminal says that it is.
+// Without a file it stands below its line, once.
+func TestTracebacks(t *testing.T) {
+	const trace = "Traceback:\n  File \"x.py\"\nKeyError: 'a'"
+	for _, path := range []string{filepath.Join(t.TempDir(), "train.log"), ""} {
+		var terminal strings.Builder
+		log, closer, err := NewLogger(LogOptions{File: path, Terminal: &terminal})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			log.Error("game 7", "exception", "KeyError: 'a'", "traceback", trace)
+		}
+		if err := closer.Close(); err != nil {
+			t.Fatal(err)
+		}
+		line := " error: game 7 exception=\"KeyError: 'a'\" traceback="
+		want := line + "below\n    Traceback:\n      File \"x.py\"\n    KeyError: 'a'\n" + line + "\"as above\"\n"
+		if path != "" {
+			want = strings.Repeat(line+strconv.Quote("whole in "+path)+"\n", 2)
+			if text, err := os.ReadFile(path); err != nil || strings.Count(string(text), "traceback="+strconv.Quote(trace)) != 2 {
+				t.Errorf("the file: %v\n%s", err, text)
+			}
+		}
+		if got := regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d`).ReplaceAllString(terminal.String(), ""); got != want {
+			t.Errorf("file %q: the terminal has\n%s\nwant\n%s", path, got, want)
+		}
 	}
 }
 

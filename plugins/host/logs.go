@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	maxLogLine = 8 << 10 // bytes of a line of a plugin's log; the rest is cut
-	keptLines  = 40      // last lines, to say why a plugin died
+	maxLogLine = 64 << 10 // bytes of a line of a plugin's log; the rest is cut
+	keptLines  = 40       // last lines, to say why a plugin died
 )
 
 // logs takes what a plugin writes and passes it to the run's log, line by line.
@@ -32,17 +32,35 @@ type logs struct {
 
 // read logs all lines of r until its end.
 func (l *logs) read(r io.Reader) {
-	in := bufio.NewReaderSize(r, maxLogLine)
+	in, trace := bufio.NewReaderSize(r, maxLogLine), ""
 	for {
 		line, err := in.ReadSlice('\n')
-		l.line(string(line))
+		trace = l.follow(trace, string(line))
 		for err == bufio.ErrBufferFull { // the rest of a line that is too long
 			_, err = in.ReadSlice('\n')
 		}
 		if err != nil {
+			l.follow(trace, "")
 			return
 		}
 	}
+}
+
+// follow logs a line after those of a traceback that have come, if any, and returns these
+// with it. The first that is not indented is the exception: then all are one record.
+func (l *logs) follow(trace, text string) string {
+	text = strings.TrimRight(text, "\r\n")
+	inner := strings.HasPrefix(text, " ") && len(trace) < maxLogLine
+	switch {
+	case trace != "" && inner, trace == "" && (strings.HasPrefix(text, "Traceback (most recent call last):") || strings.HasPrefix(text, `  File "`)):
+		return trace + text + "\n"
+	case trace != "":
+		whole, _ := json.Marshal(map[string]string{"@level": "error", "@message": trace + text})
+		l.line(string(whole))
+	default:
+		l.line(text)
+	}
+	return ""
 }
 
 // Write logs what comes through go-plugin's copy of a plugin's redirected
@@ -102,11 +120,29 @@ func parseLog(text string) (slog.Level, string, []slog.Attr) {
 		}
 		value := fields[key]
 		if s, ok := value.(string); ok {
-			value = printable(s)
+			s = printable(s)
+			if value = s; key == "traceback" {
+				attrs = append(attrs, slog.String("exception", exceptionOf(s)))
+			}
 		}
 		attrs = append(attrs, slog.Any(printable(key), value))
 	}
-	return levelOf(level), printable(message), attrs
+	if message = printable(strings.TrimRight(message, "\n")); strings.Contains(message, `  File "`) {
+		attrs = append(attrs, slog.String("traceback", message))
+		message = exceptionOf(message)
+	}
+	return levelOf(level), strings.ReplaceAll(message, "\n", " | "), attrs
+}
+
+// exceptionOf is what a traceback ends with: the lines after the last one above an indented
+// one, on one line.
+func exceptionOf(traceback string) string {
+	lines := strings.Split(strings.TrimSpace(traceback), "\n")
+	last := len(lines) - 1
+	for last > 0 && !strings.HasPrefix(lines[last-1], " ") {
+		last--
+	}
+	return strings.TrimSpace(strings.Join(lines[last:], " | "))
 }
 
 // levelOf is slog's level of hclog's name; Info where it has none.
@@ -118,10 +154,10 @@ func levelOf(name string) (level slog.Level) {
 	return level
 }
 
-// printable replaces what a terminal would obey.
+// printable replaces what a terminal would obey, but not the ends of lines.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\t' || unicode.IsPrint(r) {
+		if r == '\t' || r == '\n' || unicode.IsPrint(r) {
 			return r
 		}
 		return '?'

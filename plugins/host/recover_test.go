@@ -1,7 +1,9 @@
 package host
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -318,5 +320,42 @@ func TestLogLines(t *testing.T) {
 	}
 	if got := l.reason(); got != want[2] {
 		t.Errorf("reason %q", got)
+	}
+}
+
+// What Python says of an exception is one record with the exception as its message and the
+// traceback whole, however it comes; what begins like one and never ends is not kept.
+func TestTracebacks(t *testing.T) {
+	const places = "  File \"x.py\", line 5, in <module>\n    f()\n"
+	const head, trace = "Traceback (most recent call last):\n", "Traceback (most recent call last):\n" + places + "KeyError: 'a'"
+	asJSON := func(message, traceback string) string {
+		line, err := json.Marshal(map[string]string{"@level": "error", "@message": message, "traceback": traceback})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(line)
+	}
+	for _, c := range []struct{ says, message, exception, traceback string }{
+		{"first\n" + trace + "\nlast", "KeyError: 'a'", "", trace},
+		{strings.ReplaceAll(trace, "\n", "\r\n"), "KeyError: 'a'", "", trace},
+		{places + "    ^\nSyntaxError: no", "SyntaxError: no", "", strings.TrimSpace(places + "    ^\nSyntaxError: no")},
+		{head + places, "f()", "", strings.TrimSpace(head + places)},
+		{strings.Repeat(places, 3*maxLogLine/len(places)), "f()", "", strings.TrimSpace(strings.Repeat(places, maxLogLine/len(places)+1))}, // a part of it
+		{asJSON("game 7", trace), "game 7", "KeyError: 'a'", trace},
+		{asJSON("failed:\n"+trace+"\nof two lines\n", ""), "KeyError: 'a' | of two lines", "", "failed:\n" + trace + "\nof two lines"},
+		{asJSON("in\ntwo", ""), "in | two", "", ""},
+	} {
+		var out bytes.Buffer
+		l := logs{log: slog.New(slog.NewJSONHandler(&out, nil))}
+		l.read(strings.NewReader(c.says))
+		var got struct{ Level, Msg, Exception, Traceback string }
+		for d := json.NewDecoder(&out); got.Level != "ERROR"; got.Traceback = strings.TrimSpace(got.Traceback) {
+			if err := d.Decode(&got); err != nil {
+				t.Fatalf("%.200q: %v", c.says, err)
+			}
+		}
+		if got.Msg != c.message || got.Exception != c.exception || got.Traceback != c.traceback || !slices.Contains(l.last, c.message) {
+			t.Errorf("%.200q: %.300q, kept %.100q", c.says, got, l.last)
+		}
 	}
 }

@@ -70,7 +70,7 @@ func TestLogsAndExceptions(t *testing.T) {
 	for _, want := range [][]string{
 		{"level=WARN", "a game of 450 plies", "plugin=loud"},
 		{"just printed", "plugin=loud"},
-		{"level=ERROR", "too short", "Traceback", "plugin=loud"},
+		{"level=ERROR", `exception="KeyError: 'too short'"`, `traceback="Traceback (most recent call last):\n  File`, "plugin=loud"},
 	} {
 		if !holdsLine(log.String(), want) {
 			t.Errorf("no line of the log has %q:\n%s", want, log.String())
