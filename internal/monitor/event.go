@@ -71,10 +71,17 @@ var (
 type CorruptError struct {
 	Path   string // empty for a stream
 	Offset int64  // bytes
+	Line   int64  // from 1; 0 = no line is bad
 	Reason string
 }
 
+// CutOut is what to do about a line that is bad.
+const CutOut = "cut the line out to read the rest, or move the file away: a run goes on without it"
+
 func (e *CorruptError) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("%s:%d: %s; %s", cmp.Or(e.Path, "events"), e.Line, e.Reason, CutOut)
+	}
 	return fmt.Sprintf("%s: offset %d: %s", cmp.Or(e.Path, "events"), e.Offset, e.Reason)
 }
 
@@ -130,7 +137,7 @@ func Replay(r io.Reader, fn func(Event) error) (ReplayInfo, error) {
 			info.Torn = int64(len(line))
 			return info, nil
 		case errors.Is(err, bufio.ErrBufferFull):
-			return info, &CorruptError{Offset: info.Bytes, Reason: fmt.Sprintf("a line of more than %d bytes", MaxLine)}
+			return info, &CorruptError{Offset: info.Bytes, Line: info.Events + info.Unknown + 1, Reason: fmt.Sprintf("a line of more than %d bytes", MaxLine)}
 		case err != nil:
 			return info, fmt.Errorf("read events: %w", err)
 		}
@@ -141,7 +148,7 @@ func Replay(r io.Reader, fn func(Event) error) (ReplayInfo, error) {
 		case errors.Is(err, ErrVersion):
 			return info, err
 		case err != nil:
-			return info, &CorruptError{Offset: info.Bytes, Reason: err.Error()}
+			return info, &CorruptError{Offset: info.Bytes, Line: info.Events + info.Unknown + 1, Reason: err.Error()}
 		default:
 			info.Events++
 			info.Seq = e.Head().Seq

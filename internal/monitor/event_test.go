@@ -140,7 +140,7 @@ func TestReplay(t *testing.T) {
 	}
 	_, err = Replay(strings.NewReader("{\"v\":1,\"type\":\"step\"}\nbroken\n{}\n"), func(Event) error { return nil })
 	var bad *CorruptError
-	if !errors.As(err, &bad) || bad.Offset != 22 {
+	if !errors.As(err, &bad) || bad.Offset != 22 || bad.Line != 2 {
 		t.Errorf("a broken line in the middle gives %v", err)
 	}
 	if _, err = Replay(strings.NewReader(strings.Repeat("x", MaxLine+1<<17)), func(Event) error { return nil }); !errors.As(err, &bad) {

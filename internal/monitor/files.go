@@ -83,7 +83,7 @@ func OpenFiles(opt FilesOptions, state FilesState) (_ *Files, info FilesInfo, er
 		return nil, info, err
 	}
 	if size, err := os.Stat(path); err == nil && size.Size() >= state.MetricsOffset && whole != state.MetricsOffset {
-		return nil, info, &CorruptError{Path: path, Offset: state.MetricsOffset, Reason: "the checkpoint's offset is in the middle of a line"}
+		return nil, info, &CorruptError{Path: path, Offset: state.MetricsOffset, Reason: "the checkpoint's offset is in the middle of a line; move the file away: the run goes on without it"}
 	}
 	info.Lost = state.MetricsOffset - whole
 	f := &Files{seq: state.Seq}

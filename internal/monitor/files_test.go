@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -172,7 +173,7 @@ func TestDamagedFiles(t *testing.T) {
 		state.MetricsOffset -= 5
 		_, _, err := OpenFiles(FilesOptions{Dir: dir, TensorBoard: true}, state)
 		var bad *CorruptError
-		if !errors.As(err, &bad) || bad.Offset != state.MetricsOffset {
+		if !errors.As(err, &bad) || bad.Offset != state.MetricsOffset || !strings.Contains(err.Error(), "; move the file away") {
 			t.Errorf("%v", err)
 		}
 	})

@@ -18,7 +18,7 @@ func (c *checker) events(path string, f *os.File) {
 	corrupt, ok := errors.AsType[*monitor.CorruptError](err)
 	switch {
 	case ok:
-		c.report.add(Problem{Path: path, Offset: corrupt.Offset, Kind: Corrupt, Reason: corrupt.Reason, Remedy: "cut the line out, or move the file away: a run goes on without it"})
+		c.report.add(Problem{Path: path, Offset: corrupt.Offset, Kind: Corrupt, Reason: corrupt.Reason, Remedy: monitor.CutOut})
 	case err != nil:
 		c.report.problem(path, Unreadable, "read it with the program that wrote it", "%v", err)
 	case info.Torn > 0:

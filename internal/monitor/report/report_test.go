@@ -163,7 +163,7 @@ func TestSummaryWithoutValidation(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.jsonl")
-	for text, want := range map[string]string{"": "no episode and no step", "x\n{}\n": path + ": offset 0"} {
+	for text, want := range map[string]string{"": "no episode and no step", "x\n{}\n": path + ":1: decode event: invalid character 'x' looking for beginning of value; cut the line out to read the rest, or move the file away: a run goes on without it"} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
