@@ -94,6 +94,9 @@ func ReadNetFile(name string) (*nn.Net, map[string]string, error) {
 		return nil, nil, fmt.Errorf("read net %s: %w: only in a file of Leela's are there heads to choose from", name, lc0.ErrUnsupported)
 	}
 	net, meta, err := nn.ReadSafetensors(r)
+	if _, bad := errors.AsType[*nn.FormatError](err); bad && bytes.HasPrefix(head[min(4, len(head)):], []byte("\x00\x00\x00\x00{")) {
+		return nil, nil, fmt.Errorf("read net %s: the safetensors file is damaged, put it back from a copy: %w", path, err)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("read net %s: neither Leela's .pb.gz nor safetensors of ours: %w", path, err)
 	}
