@@ -22,8 +22,13 @@ const noFiles = cobra.ShellCompDirectiveNoFileComp
 type completion = func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective)
 
 // completeFlag lets shells complete a flag by words.
-func completeFlag(c *cobra.Command, flag string, words []string) {
-	completeFlagBy(c, flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return words, noFiles })
+func completeFlag[S ~string](c *cobra.Command, flag string, words []S) {
+	completeFlagBy(c, flag, func(*cobra.Command, []string, string) (list []string, _ cobra.ShellCompDirective) {
+		for _, word := range words {
+			list = append(list, string(word))
+		}
+		return list, noFiles
+	})
 }
 
 func completeFlagBy(c *cobra.Command, flag string, words completion) {

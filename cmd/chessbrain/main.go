@@ -14,6 +14,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,7 +114,7 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 		if name, unknown := strings.CutPrefix(text, "unknown flag: "); unknown {
 			var names []string
 			c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-			hint = meant(name, names...)
+			hint = config.Meant(cmp.Or(map[string]string{"--fen": "--position"}[name], name), names...)
 			if name == "--set" && c.Flags().Lookup("config") != nil {
 				hint = "; settings of stages stand in the file of --config: plugins { sampler { name: ... settings { key: ... value: ... } } }"
 			}
@@ -133,23 +134,6 @@ func groupCommands(c *cobra.Command) {
 	for _, below := range c.Commands() {
 		groupCommands(below)
 	}
-}
-
-// alsoCalled are words that users take for the names of flags.
-var alsoCalled = map[string][]string{"--position": {"--fen"}}
-
-// meant asks whether one of some names was meant by a word that is none; it has them
-// compared as names of commands are.
-func meant(word string, names ...string) string {
-	all := &cobra.Command{SuggestionsMinimumDistance: min(2, len(strings.TrimLeft(word, "-"))/2)}
-	for _, name := range names {
-		all.AddCommand(&cobra.Command{Use: name, SuggestFor: alsoCalled[name], Run: func(*cobra.Command, []string) {}})
-	}
-	near := all.SuggestionsFor(word)
-	if len(near) == 0 || len(near) > 4 {
-		return ""
-	}
-	return "; did you mean " + strings.Join(near, " or ") + "?"
 }
 
 // addGroup adds commands under a heading of the help.

@@ -71,7 +71,7 @@ func openNet(spec string) (*tools.Net, error) { return openNetOf(spec, tools.Net
 func openNetOf(spec, forms string) (*tools.Net, error) {
 	n, err := tools.OpenNet(spec, forms)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, checkpoint.ErrNoCheckpoint) {
-		err = fmt.Errorf("%w%s", err, meant(spec, config.NetBuiltin))
+		err = fmt.Errorf("%w%s", err, config.Meant(spec, config.NetBuiltin))
 	}
 	return n, pathError(err)
 }

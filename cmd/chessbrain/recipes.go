@@ -65,7 +65,7 @@ func recipeNames() (names []string) {
 }
 
 func unknownRecipe(name string) error {
-	return usagef("no recipe %q; there are: %s; chessbrain recipes says what each is for%s", name, strings.Join(recipeNames(), ", "), meant(name, recipeNames()...))
+	return usagef("no recipe %q; there are: %s; chessbrain recipes says what each is for%s", name, strings.Join(recipeNames(), ", "), config.Meant(name, recipeNames()...))
 }
 
 // recipe is a recipe as a configuration file.

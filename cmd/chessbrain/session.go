@@ -64,7 +64,7 @@ func (s *session) bind(c *cobra.Command, groups []config.Group) {
 		s.flags.Preset("run-dir", s.runDir)
 	}
 	bindConfig(c, s.flags)
-	c.Flags().StringVar(&s.file, "config", "", "configuration file (textproto; see configs/example.textproto)")
+	c.Flags().StringVar(&s.file, "config", "", "configuration file (textproto; chessbrain recipes show example has every key)")
 	c.Flags().StringVar(&s.recipe, "recipe", "", "a configuration inside the program, instead of --config (chessbrain recipes)")
 	completeFlag(c, "recipe", recipeNames())
 	c.Flags().BoolVar(&s.dryRun, "dry-run", false, "check everything, say what would be done, create nothing")

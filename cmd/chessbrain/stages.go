@@ -98,6 +98,7 @@ holds.`,
 	s.bind(c, config.RunGroups)
 	c.Flags().BoolVar(&show, "print-config", false, "print the configuration that all stages share, for --config, and end")
 	c.Flags().StringVar(&stage, "stage", "", "do this stage, if it is next, and end")
+	completeFlag(c, "stage", cycle.Stages)
 	open.bind(c)
 	return c
 }

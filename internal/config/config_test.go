@@ -219,13 +219,14 @@ func TestParseErrors(t *testing.T) {
 		{"unknown key of a body", "name: \"x\"\n\nmodel { arch { attention {\n depth: 3 } } }", "run.textproto:4:2: unknown field: depth"},
 		{"two bodies", "model { arch { attention { }\n sparse { } } }", "run.textproto:2:2: "},
 		{"no such activation", "model { arch { attention { hidden_activation: GELU } } }", "run.textproto:1:47: invalid value for enum type: GELU; want RELU|"},
+		{"misspelt word", "training { source: SHUFLED }", "run.textproto:1:20: invalid value for enum type: SHUFLED; want SELFPLAY|DIR|SHUFFLED|LOADER; did you mean SHUFFLED?"},
 		{"misspelt key", "training {\n batch_sise: 3 }", "run.textproto:2:2: unknown field: batch_sise; did you mean batch_size?"},
-		{"misspelt key in a list", "training { losses { weigth: 3 } }", "run.textproto:1:21: unknown field: weigth; did you mean weight?"},
+		{"misspelt key in a list", "training { losses { weigth: 3 } }", "run.textproto:1:21: unknown field: weigth; did you mean weight or "},
 		{"unknown key of the loop", "loop {\n gatekeeper { wins: 3 } }", "run.textproto:2:15: unknown field: wins"},
 		{"loader stage of no kind that there is", "data_loader { stage {\n name: 'a' sieve {} } }", "run.textproto:2:12: unknown field: sieve"},
 		{"removed field", "plugins { external { name: 'x' path: '/x' } }", "run.textproto:1:11: unknown field: external"},
 		{"newer version", "version: 2", "run.textproto:1:1: version = 2: this build knows version 1"},
-		{"empty", "# nothing\n", "run.textproto:1:1: the file says nothing; start from configs/example.textproto; a run has copies"},
+		{"empty", "# nothing\n", "run.textproto:1:1: the file says nothing; begin with chessbrain recipes show example; a run has copies"},
 		{"two rates", "training { lr: 1 lr_rule { lr: 1 } }", "run.textproto:1:18: training.lr_rule: lr is set too"},
 		{"twice", "seed: 1 seed: 2", "run.textproto:1:9: "},
 	} {
@@ -242,6 +243,26 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
+// What was meant is what is nearest, or begins so; nothing where all may be.
+func TestMeant(t *testing.T) {
+	for _, c := range []struct{ word, names, want string }{
+		{"shufle", "select shuffle shuffled", "shuffle"},
+		{"trian", "train run gain", "train"},
+		{"gate", "gatekeeper rating", "gatekeeper"},
+		{"TEST", "tests best", "tests or best"},
+		{"--lr", "--lrs --l", "--lrs or --l"},
+		{"ab", "xy cd", ""}, {"", "a b", ""}, {"c", "c1 c2 c3 c4 c5", ""}, {"dance", "gatekeeper rating", ""},
+	} {
+		want := c.want
+		if want != "" {
+			want = "; did you mean " + want + "?"
+		}
+		if got := Meant(c.word, strings.Fields(c.names)...); got != want {
+			t.Errorf("%q of %s: %q, want %q", c.word, c.names, got, want)
+		}
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, size int) string {
@@ -252,7 +273,7 @@ func TestLoadRefuses(t *testing.T) {
 		return path
 	}
 	for _, c := range []struct{ path, want string }{
-		{write("a.yaml", 10), "not a textproto file"},
+		{write("a.yaml", 10), "not a textproto file; write it as chessbrain recipes show example does, as NAME.textproto"},
 		{write("a.json", 10), "not a textproto file"},
 		{write("empty.textproto", 0), "says nothing"},
 		{write("big.textproto", 10<<20), "longer than 1048576 bytes"},

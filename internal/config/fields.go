@@ -92,7 +92,7 @@ func parseValue(fd protoreflect.FieldDescriptor, text string) (protoreflect.Valu
 		if v := fd.Enum().Values().ByName(protoreflect.Name(word)); v != nil {
 			return protoreflect.ValueOfEnum(v.Number()), nil
 		}
-		return protoreflect.Value{}, fmt.Errorf("%q is none of %s", text, kindName(fd))
+		return protoreflect.Value{}, fmt.Errorf("%q is none of %s%s", text, kindName(fd), Meant(text, strings.Split(kindName(fd), "|")...))
 	}
 	return protoreflect.Value{}, fmt.Errorf("field %s has no textual form", fd.FullName())
 }

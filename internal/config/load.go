@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,7 +62,7 @@ func readFile(path string) ([]byte, error) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".yaml", ".yml", ".json", ".toml":
 		return nil, &Error{Where: path, Reason: "this is not a textproto file",
-			Remedy: "write it like configs/example.textproto, as NAME.textproto"}
+			Remedy: "write it as chessbrain recipes show example does, as NAME.textproto"}
 	}
 	text, err := fsx.ReadUpTo(fsx.OS, path, MaxFileBytes)
 	if err != nil {
@@ -84,7 +85,7 @@ func Parse(name string, text []byte) (*File, error) {
 		return nil, err
 	}
 	if proto.Size(f.Config) == 0 {
-		return nil, &Error{Where: name + ":1:1", Reason: "the file says nothing", Remedy: "start from configs/example.textproto; a run has copies of its own in config-history"}
+		return nil, &Error{Where: name + ":1:1", Reason: "the file says nothing", Remedy: "begin with chessbrain recipes show example; a run has copies of its own in config-history"}
 	}
 	if v := f.Config.GetVersion(); v != Default_Config_Version {
 		return nil, &Error{Where: f.Where("version"), Field: "version", Value: strconv.Itoa(int(v)),
@@ -118,36 +119,43 @@ func unmarshal(name string, text []byte, m proto.Message, words string) error {
 		e.Remedy = "want " + words
 	}
 	if name, unknown := strings.CutPrefix(e.Reason, "unknown field: "); unknown {
-		e.Remedy = "chessbrain recipes show example lists every key"
-		if near := nearField(name, m.ProtoReflect().Descriptor()); near != "" {
-			e.Remedy = "did you mean " + near + "? " + e.Remedy
-		}
+		e.Remedy = strings.TrimLeft(Meant(name, fieldNames(m.ProtoReflect().Descriptor(), map[protoreflect.FullName]bool{})...)+" chessbrain recipes show example lists every key", "; ")
 	}
 	return e
 }
 
-// nearField is the name of a field, of a message or of those in it, that differs from a
-// name by two letters at most; "" where there is none.
-func nearField(name string, in protoreflect.MessageDescriptor) (near string) {
-	least, seen := 3, map[protoreflect.FullName]bool{}
-	var look func(protoreflect.MessageDescriptor)
-	look = func(in protoreflect.MessageDescriptor) {
-		if seen[in.FullName()] {
-			return
-		}
-		seen[in.FullName()] = true
-		for i := range in.Fields().Len() {
-			f := in.Fields().Get(i)
-			if d := edits(name, string(f.Name())); d < least && d < len(name)/2 {
-				least, near = d, string(f.Name())
-			}
-			if f.Message() != nil {
-				look(f.Message())
-			}
+// fieldNames are the names of the fields of a message, and of those in it that were not seen.
+func fieldNames(in protoreflect.MessageDescriptor, seen map[protoreflect.FullName]bool) (names []string) {
+	seen[in.FullName()] = true
+	for i := range in.Fields().Len() {
+		f := in.Fields().Get(i)
+		if names = append(names, string(f.Name())); f.Message() != nil && !seen[f.Message().FullName()] {
+			names = append(names, fieldNames(f.Message(), seen)...)
 		}
 	}
-	look(in)
-	return near
+	return names
+}
+
+// Meant asks whether some of the names were meant by a word that is none of them: the
+// nearest ones, of two letters' difference at most, or those that begin with it.
+func Meant[S ~string](word string, names ...S) string {
+	var near []string
+	word = strings.ToLower(word)
+	least := min(2, len(strings.TrimLeft(word, "-"))/2)
+	for _, name := range names {
+		lower := strings.ToLower(string(name))
+		switch d := edits(word, lower); {
+		case word == "" || slices.Contains(near, string(name)):
+		case d < least:
+			least, near = d, []string{string(name)}
+		case d == least || strings.HasPrefix(lower, word):
+			near = append(near, string(name))
+		}
+	}
+	if len(near) == 0 || len(near) > 4 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(near, " or ") + "?"
 }
 
 // edits is how many letters must be put in, left out or replaced to turn a into b.
@@ -292,7 +300,8 @@ func (s *scanner) value(path string, fd protoreflect.FieldDescriptor, depth int)
 	case c != 0 && wordByte(c):
 		text, _ := s.next()
 		if fd != nil && fd.Enum() != nil && fd.Enum().Values().ByName(protoreflect.Name(text)) == nil && s.words == "" {
-			s.words = strings.ToUpper(strings.ReplaceAll(kindName(fd), "-", "_"))
+			words := strings.ToUpper(strings.ReplaceAll(kindName(fd), "-", "_"))
+			s.words = words + Meant(text, strings.Split(words, "|")...)
 		}
 	default:
 		return false

@@ -225,7 +225,7 @@ func (e *Effective) override(texts []string) (bad Errors) {
 			err = setField(e.Config, path, value)
 		}
 		if err != nil {
-			bad = append(bad, &Error{Where: "--override-config " + text, Field: path, Reason: err.Error(), Remedy: "configs/example.textproto has all fields"})
+			bad = append(bad, &Error{Where: "--override-config " + text, Field: path, Reason: err.Error(), Remedy: "chessbrain recipes show example has all fields"})
 			continue
 		}
 		e.origins[path] = "--override-config"

@@ -161,7 +161,7 @@ func TestRefusedValues(t *testing.T) {
 		{file: "training { losses { head: VALUE kind: MSE metric: '\\033[2J' } }", want: `training.losses[0].metric = "\x1b[2J": has characters that cannot be printed`},
 		{file: "training { losses { head: SURVIVAL kind: HUBER metric: 'a' } }", want: "training.losses[0].kind = HUBER: does not belong to head SURVIVAL"},
 		{file: "training { losses { head: POLICY kind: SOFT_CROSS_ENTROPY metric: 'a' temperature: 1 } }", want: "training.losses[0].temperature = 1: out of range"},
-		{file: "training { losses { head: WEIGHTS kind: L2 metric: 'a' } }", want: "run.textproto:1:12: training.losses: nothing to learn"},
+		{file: "training { losses { head: WEIGHTS kind: L2 metric: 'a' } }", want: "run.textproto:1:12: training.losses: nothing to learn: no head has a loss with a weight above 0; chessbrain recipes show example has losses"},
 		{file: "training { lr_rule { starting_step: 5 lr: 1 } }", want: "run.textproto:1:12: training.lr_rule: no rule holds at step 0"},
 		{file: "training { lr_rule { lr: 1 lr: 2 lr: 3 duration_steps: 4 } }", want: "run.textproto:1:22: training.lr_rule[0].lr: 3 learning rates for 1 segments"},
 		{args: []string{"--source", "shuffled", "--producer-workers", "2"}, want: "--producer-workers has no meaning with --source shuffled"},
@@ -175,6 +175,7 @@ func TestRefusedValues(t *testing.T) {
 		{args: []string{"--amp", "--no-amp"}, want: "--amp: --no-amp is given too"},
 		{args: []string{"--amp=fp16", "--no-amp"}, want: "--amp: --no-amp is given too"},
 		{args: []string{"--amp=fp8"}, want: `"fp8" is none of auto|on|off|bf16|fp16`},
+		{args: []string{"--source=shufled"}, want: `"shufled" is none of selfplay|dir|shuffled|loader; did you mean shuffled?`},
 		{args: []string{"--precision", "bf16", "--no-amp"}, want: "--precision: selfplay.precision = BF16: training.amp is OFF (--no-amp)"},
 		{args: []string{"--deterministic", "--producer-workers", "2"}, want: "--producer-workers: selfplay.producer_workers = 2: deterministic allows no producer workers"},
 		{args: []string{"--net", "b7c3"}, want: `--net: model.net = "b7c3": neither a model kind`},
@@ -355,7 +356,7 @@ func TestOverrides(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"mcts.simulations":      "want path=value",
-		"mcts.visits=3":         "no field mcts.visits in the schema",
+		"mcts.visits=3":         "no field mcts.visits in the schema; chessbrain recipes show example has all fields",
 		"mcts=3":                "mcts is not a single value",
 		"training.losses=3":     "training.losses is not a single value",
 		"mcts.simulations=many": `"many" is not a whole number`,

@@ -227,7 +227,7 @@ func validateTraining(t *Training, complain complainFunc) {
 		learns = learns || l.GetHead() != Loss_WEIGHTS && l.GetWeight() > 0
 	}
 	if !learns {
-		complain("training.losses", "", "see configs/example.textproto", "nothing to learn: no head has a loss with a weight above 0")
+		complain("training.losses", "", "chessbrain recipes show example has losses", "nothing to learn: no head has a loss with a weight above 0")
 	}
 	if t.GetWarmup().GetKatago() && t.GetWarmup().GetSteps() > 0 {
 		complain("training.warmup", "", "keep one of the two", "steps and katago are both set")

@@ -30,7 +30,7 @@ func (e *StageError) ExitCode() int { return e.Code }
 // ParseStage reads the name of a stage.
 func ParseStage(name string) (Stage, error) {
 	if !slices.Contains(Stages, Stage(name)) {
-		return "", &config.Error{Where: "--stage " + name, Reason: fmt.Sprintf("unknown stage; known: %v", Stages), Remedy: "see chessbrain run --help"}
+		return "", &config.Error{Where: "--stage " + name, Reason: fmt.Sprintf("unknown stage; known: %v%s", Stages, config.Meant(name, Stages...)), Remedy: "see chessbrain run --help"}
 	}
 	return Stage(name), nil
 }
