@@ -90,6 +90,19 @@ func scan(dirs []string) ([]Program, error) {
 	return programs, nil
 }
 
+// passedOver lists what lies in the plugin directories, not hidden, and is no program, and why.
+func (h *Host) passedOver() (lines []Listed) {
+	for _, dir := range h.o.Dirs {
+		paths, _ := filepath.Glob(filepath.Join(dir, "[^.]*"))
+		for _, path := range paths {
+			if _, err := executableOf(path); err != nil {
+				lines = append(lines, Listed{Name: nameOf(path), Path: path, Error: strings.TrimPrefix(err.Error(), path+" ")})
+			}
+		}
+	}
+	return lines
+}
+
 // nameOf returns the name of the program at path.
 func nameOf(path string) string {
 	name := filepath.Base(path)
@@ -123,5 +136,5 @@ func executableOf(path string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("directory %s holds no executable file plugin or plugin.*", path)
+	return "", fmt.Errorf("%s holds no executable file plugin or plugin.*", path)
 }

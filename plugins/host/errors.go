@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -70,12 +69,9 @@ func (m *marked) Unwrap() error        { return m.error }
 // unknown says that there is no stage of a name, what there is, and where
 // programs were looked for. kind "" = any.
 func (h *Host) unknown(kind stage.Kind, name string, found []Program) error {
-	for _, dir := range h.o.Dirs {
-		paths, _ := filepath.Glob(filepath.Join(dir, "*"))
-		for _, path := range paths {
-			if _, err := executableOf(path); err != nil && nameOf(path) == name {
-				return mark(ErrUnknown, fmt.Errorf("unknown %s %q: %w", cmp.Or(kind, "stage"), name, err))
-			}
+	for _, l := range h.passedOver() {
+		if l.Name == name {
+			return mark(ErrUnknown, fmt.Errorf("unknown %s %q: %s %s", cmp.Or(kind, "stage"), name, l.Path, l.Error))
 		}
 	}
 	var builtin, programs []string

@@ -71,12 +71,12 @@ type Listed struct {
 	Path    string     `json:"path,omitempty"`
 	SHA256  string     `json:"sha256,omitempty"`
 	Lock    string     `json:"lock,omitempty"`  // LockYes, LockChanged, LockNo; "" = there is no lock file
-	Error   string     `json:"error,omitempty"` // why the program may not run
+	Error   string     `json:"error,omitempty"` // why the program may not run, or is none
 	Hides   bool       `json:"hides,omitempty"` // a built-in stage of the same name, where the kind is the same too
 }
 
 // List looks at all programs and starts none. lock, which each is held against, may be
-// nil. failed names the programs that may not run; the lines are whole all the same.
+// nil. failed names the programs that may not run. What is none has its line, too.
 func (h *Host) List(lock *Lock) (lines []Listed, failed error) {
 	for _, d := range h.o.Builtin {
 		lines = append(lines, Listed{Kind: d.Kind, Name: d.Name, Version: d.Version, Doc: d.Doc, BuiltIn: true})
@@ -92,6 +92,7 @@ func (h *Host) List(lock *Lock) (lines []Listed, failed error) {
 		line.Hides = slices.ContainsFunc(h.o.Builtin, func(d *stage.Definition) bool { return d.Name == p.Name })
 		lines = append(lines, line)
 	}
+	lines = append(lines, h.passedOver()...)
 	if bad > 0 {
 		failed = errors.Join(failed, fmt.Errorf("%d of %d programs cannot be used; each is listed with its fault", bad, len(programs)))
 	}
