@@ -71,7 +71,7 @@ func TestGatekeeperCommand(t *testing.T) {
 		t.Error("a dry run made the run directory")
 	}
 	out, err = command(t, args...)
-	if err != nil || !strings.Contains(out, "a accepted against random: 1 of 2 points, 1 of 2 needed; +0 =2 -0") || !strings.HasSuffix(out, "1 net accepted, 0 rejected\n") {
+	if err != nil || !strings.Contains(out, "a accepted against random weights: 1 of 2 points, 1 of 2 needed; +0 =2 -0") || !strings.HasSuffix(out, "1 net accepted, 0 rejected\n") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if _, err := os.Stat(filepath.Join("run", "models", "a.safetensors")); err != nil {

@@ -218,7 +218,7 @@ func (s *Status) matching(_ *State, p Process, elapsed float64) *Progress {
 	}
 	m := page.Match
 	g := &Progress{What: "gatekeeper", Have: float64(m.Games), Need: float64(m.Of), Unit: "games",
-		Details: fmt.Sprintf("%s against %s: +%d =%d -%d", m.Candidate, m.Baseline, m.Wins, m.Draws, m.Losses)}
+		Details: fmt.Sprintf("%s against %s: +%d =%d -%d", m.Candidate, gate.Label(m.Baseline), m.Wins, m.Draws, m.Losses)}
 	if elapsed > 0 {
 		g.Rate = g.Have / elapsed // a match that goes on after a kill has had some games before
 	}

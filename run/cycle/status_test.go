@@ -57,7 +57,7 @@ func TestStatusOfRun(t *testing.T) {
 	if err := status.Write(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"done: 2 cycles done (--cycles 2)", " of work\n", s.Net + " plays; 2 accepted, 0 rejected", "last gate", "samples for each row of self-play",
+	for _, want := range []string{"done: 2 cycles done (--cycles 2)", " of work\n", s.Net + " playing; 2 accepted, 0 rejected", "last gate", "samples for each row of self-play",
 		"of a cycle is neither playing, training nor matching", "processes  none", "raise the limit to go on: --cycles"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the page lacks %q:\n%s", want, text.String())
@@ -197,7 +197,7 @@ func TestStatusOfNothing(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	var text strings.Builder
-	if err := s.Write(&text); err != nil || !strings.Contains(text.String(), "nothing is trained yet") {
+	if err := s.Write(&text); err != nil || !strings.Contains(text.String(), "nothing is trained yet") || !strings.Contains(text.String(), "random weights playing; 0 accepted") {
 		t.Errorf("%v, page:\n%s", err, text.String())
 	}
 	write(t, filepath.Join(dir, "file"), "")

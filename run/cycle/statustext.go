@@ -12,6 +12,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/run/gate"
 )
 
 // shownRatings is how many lines of the rating list the page shows.
@@ -136,7 +137,7 @@ func (s *Status) writeLoop(row func(name, format string, args ...any)) {
 
 func (s *Status) writeNets(row func(name, format string, args ...any)) {
 	n := s.Nets
-	row("net", "%s plays; %d accepted, %d rejected, %d to test, %d to export", n.Newest, n.Accepted, n.Rejected, n.Waiting, n.ToExport)
+	row("net", "%s playing; %d accepted, %d rejected, %d to test, %d to export", gate.Label(n.Newest), n.Accepted, n.Rejected, n.Waiting, n.ToExport)
 	if n.Gate != nil {
 		row("last gate", "%s", n.Gate)
 	}
@@ -145,7 +146,7 @@ func (s *Status) writeNets(row func(name, format string, args ...any)) {
 			row("", "... and %d more: chessbrain ratings %s", len(s.Ratings)-i, s.Root)
 			break
 		}
-		row(first(i, "Elo"), "%+.0f +- %.0f  %s (%s)", r.Elo, 1.96*r.Error, r.Name, monitor.Count(r.Games, "game"))
+		row(first(i, "Elo"), "%+.0f +- %.0f  %s (%s)", r.Elo, 1.96*r.Error, gate.Label(r.Name), monitor.Count(r.Games, "game"))
 	}
 }
 

@@ -77,7 +77,7 @@ func DryRun(e *setup.Effective, dirs Dirs, w io.Writer) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	baseline := RandomNet + fmt.Sprintf(" (random weights, seed %d)", info.Seed)
+	baseline := Label(RandomNet) + fmt.Sprintf(" (seed %d)", info.Seed)
 	if accepted != nil {
 		baseline = accepted.Path
 	}

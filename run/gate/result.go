@@ -30,6 +30,11 @@ var matchFiles = []string{LogName, GamesName, ResultName}
 // RandomNet is the name of the baseline while no net is accepted: random weights.
 const RandomNet = "random"
 
+// Label is a net's name for people, who would take RandomNet for random moves.
+func Label(name string) string {
+	return cmp.Or(map[string]string{RandomNet: "random weights"}[name], name)
+}
+
 const resultVersion = 1
 
 // Result is result.json: what the gatekeeper decided about a net. Figures are the
@@ -162,7 +167,7 @@ func (r *Result) String() string {
 	if r.Games == 0 {
 		return fmt.Sprintf("%s %s: %s", r.Candidate, r.Verdict(), r.Reason)
 	}
-	return fmt.Sprintf("%s %s against %s: %s; +%d =%d -%d, Elo %s", r.Candidate, r.Verdict(), r.Baseline, r.Reason,
+	return fmt.Sprintf("%s %s against %s: %s; +%d =%d -%d, Elo %s", r.Candidate, r.Verdict(), Label(r.Baseline), r.Reason,
 		r.Wins, r.Draws, r.Losses, arena.EloText(r.Elo, r.EloError))
 }
 

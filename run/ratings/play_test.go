@@ -310,7 +310,7 @@ func TestTable(t *testing.T) {
 			{Name: "n3", State: catalogue.Candidate, Path: "x", Problem: "torn"}},
 		Matches: make([]catalogue.Match, 2),
 		Ratings: []catalogue.Rating{{Name: "n1", Kind: KindNet, Elo: 120.4, Error: 10, Games: 10, Points: 7.5, Draws: 5}, {Name: "z", Elo: math.Copysign(0.3, -1), Anchor: true, Games: 8, Prior: true},
-			{Name: "n2", Group: 1, Elo: -3, Error: 20, Games: 4, Points: 2}},
+			{Name: "n2", Group: 1, Elo: -3, Error: 20, Games: 4, Points: 2}, {Name: "random", Group: 1, Elo: -9, Games: 1, Anchor: true}},
 	}
 	var out bytes.Buffer
 	if err := NewRated(c, nil).Write(&out); err != nil {
@@ -318,7 +318,7 @@ func TestTable(t *testing.T) {
 	}
 	text := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{"1 +120 20 10 75.0 % 50 % 5 n1, accepted", "2 +0* 0 8", "z, zero of the list", "(no game connects those below", "3 -3 39 4 50.0 % 0 % 0 n2, rejected, its file is gone",
-		"0 0 n3, candidate: torn", "3 nets, 2 matches", "* at least so far"} {
+		"random weights, zero of the list", "0 0 n3, candidate: torn", "3 nets, 2 matches", "* at least so far"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %s", want, text)
 		}

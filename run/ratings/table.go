@@ -8,6 +8,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run/catalogue"
+	"github.com/chessbrain/chessbrain/run/gate"
 )
 
 // normal95 is the two-sided 95 % quantile of the normal distribution.
@@ -72,7 +73,7 @@ func (l *Line) describe(n *catalogue.Net) {
 
 // label is the player's name with what else is to be said.
 func (l *Line) label() string {
-	text := l.Name
+	text := gate.Label(l.Name)
 	switch {
 	case l.Anchor:
 		text += ", zero of the list"

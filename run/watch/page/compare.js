@@ -1,6 +1,6 @@
 // Compare: several runs side by side: curves, strength, and the settings in which they differ.
 import { chart } from "./chart.js";
-import { card, el, get, table } from "./dom.js";
+import { card, el, get, label, table } from "./dom.js";
 
 const shown = [["val/policy_loss", "policy loss, held out"], ["train/policy_loss", "policy loss, trained on"], ["val/value_loss", "value loss, held out"],
   ["train/value_loss", "value loss, trained on"], ["val/policy_accuracy", "best move, held out"], ["val/value_accuracy", "result, held out"],
@@ -44,7 +44,7 @@ function ladders(runs, states) {
   const rows = runs.map((name, i) => [name, ...limits.map((limit) => {
     const c = states[i].ladder?.climbs.find((c) => c.limit === limit);
     return c ? `${Math.round(c.elo)} ± ${Math.round(c.error)}` : "-";
-  }), String(states[i].rows.steps), states[i].nets.newest]);
+  }), String(states[i].rows.steps), label(states[i].nets.newest)]);
   const box = card("Strength on the ladder", table(["run", ...limits.map((l) => `>${l}`), ">steps", "newest net"], rows));
   box.classList.add("wide");
   return box;

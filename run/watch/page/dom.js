@@ -41,6 +41,11 @@ export function table(names, rows) {
     el("tbody", null, rows.map((r) => el("tr", r.attributes ?? null, (r.cells ?? r).map((c, i) => cell("td", c, i)))))));
 }
 
+// label is a net's name for people: the gatekeeper's "random" has random weights, and does not play random moves.
+export function label(net) {
+  return net === "random" ? "random weights" : net;
+}
+
 // number writes a number with three or four digits that count, and its size in letters where it is large.
 export function number(v) {
   if (v == null || Number.isNaN(v)) return "-";

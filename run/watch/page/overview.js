@@ -1,5 +1,5 @@
 // Overview: what the run does now, what limits it, how strong its nets are, and whether all is well.
-import { el, card, table, number, bytes, duration, ago } from "./dom.js";
+import { el, card, table, number, bytes, duration, ago, label } from "./dom.js";
 import { chart } from "./chart.js";
 
 export function overview(main) {
@@ -40,7 +40,7 @@ function now(s) {
   return card("Now",
     done ? el("p", null, "done: ", el("b", null, done)) : stage ? el("p", null, `cycle ${s.loop.cycle}: `, el("b", null, stage), s.loop.running ? "" : " (nobody works on it)") : null,
     work.length ? work : el("p", { class: "note" }, "No process works on this run. What follows is what it left."),
-    el("p", { class: "note" }, `newest net: ${s.nets.newest}${s.nets.since ? `, ${ago(s.nets.since, Date.parse(s.now))}` : ""}`));
+    el("p", { class: "note" }, `newest net: ${label(s.nets.newest)}${s.nets.since ? `, ${ago(s.nets.since, Date.parse(s.now))}` : ""}`));
 }
 
 function trainings(s) {
@@ -74,7 +74,7 @@ function ratings(s) {
   const list = s.ratings.map((r) => ({ ...r, at: Number(/-s(\d+)-d\d+$/.exec(r.name)?.[1] ?? NaN) })).filter((r) => !Number.isNaN(r.at)).sort((a, b) => a.at - b.at);
   return card("Strength: ratings of its own nets",
     chart([{ name: "Elo", points: list.map((r) => [r.at, r.elo]), errors: list.map((r) => 1.96 * r.error), dots: true }], { xName: "rows trained on" }),
-    table(["net", ">Elo", ">± 95 %", ">games"], s.ratings.slice(0, 8).map((r) => [r.name, r.elo.toFixed(0), (1.96 * r.error).toFixed(0), String(r.games)])));
+    table(["net", ">Elo", ">± 95 %", ">games"], s.ratings.slice(0, 8).map((r) => [label(r.name), r.elo.toFixed(0), (1.96 * r.error).toFixed(0), String(r.games)])));
 }
 
 function health(s) {
