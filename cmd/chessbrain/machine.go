@@ -30,7 +30,7 @@ func newDoctor() *cobra.Command {
 
 // diagnose prints one line a fact.
 func diagnose(c *cobra.Command, _ []string) error {
-	w := bufio.NewWriter(c.OutOrStdout())
+	w, missing := bufio.NewWriter(c.OutOrStdout()), bench.Missing() // before its own work
 	say := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))
 	}
@@ -78,7 +78,7 @@ func diagnose(c *cobra.Command, _ []string) error {
 	for i, line := range devices() {
 		say([]string{"devices", ""}[min(i, 1)], "%s", line)
 	}
-	for _, m := range bench.Missing() {
+	for _, m := range missing {
 		say("missing", "%s", m)
 	}
 	return w.Flush()

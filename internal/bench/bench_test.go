@@ -4,7 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -248,5 +252,20 @@ func TestTreeWork(t *testing.T) {
 	// The root's own evaluation counts as a visit.
 	if r.Simulations != 20 || r.Visits != treeGames*21 || r.Tree <= 0 || r.Evaluator <= 0 {
 		t.Errorf("got %+v", r)
+	}
+}
+
+// A machine that others keep busy is said to be so, and an idle one or one without a load is not.
+func TestBusy(t *testing.T) {
+	loadFile = filepath.Join(t.TempDir(), "loadavg")
+	t.Cleanup(func() { loadFile = "/proc/loadavg" })
+	for load, busy := range map[string]bool{"9999.25 8.05 5.56 10/125 371\n": true, "0.00 8.05 5.56 1/125 371\n": false, "": false} {
+		if err := os.WriteFile(loadFile, []byte(load), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("idle CPUs: in the last minute the load was 9999.2 on %d; the speeds that are measured now are too low", runtime.NumCPU())
+		if got := Missing(); slices.Contains(got, want) != busy || !busy && strings.Contains(strings.Join(got, ""), "idle CPUs") {
+			t.Errorf("load %q: %q", load, got)
+		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
+var loadFile = "/proc/loadavg" // Linux's
+
 // Missing lists what would make this machine better for training.
 func Missing() []string {
 	var lines []string
@@ -18,6 +20,11 @@ func Missing() []string {
 	}
 	if kernel.BestTier() == kernel.Generic {
 		lines = append(lines, "a vector unit that the kernels know (AVX2): plain Go is several times slower")
+	}
+	var load float64
+	text, _ := os.ReadFile(loadFile)
+	if fmt.Sscan(string(text), &load); 2*load > float64(runtime.NumCPU()) {
+		lines = append(lines, fmt.Sprintf("idle CPUs: in the last minute the load was %.1f on %d; the speeds that are measured now are too low", load, runtime.NumCPU()))
 	}
 	if _, free, ok := Memory(); ok && free < 1 {
 		lines = append(lines, "memory: less than 1 GiB is free; take a smaller --replay-size")
