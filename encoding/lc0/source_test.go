@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -159,6 +160,34 @@ func threeMembers(t testing.TB) []byte {
 const mean = "2\x1b[2J\nproblems 0\xff.gz"
 
 // A type of NUL, a size in base 256; then damage, which costs one member.
+// A member's name in messages is bounded: 4096 bytes of it, whole characters, are shown.
+func TestLongNames(t *testing.T) {
+	chunk, _ := mateChunk(t)
+	var data bytes.Buffer
+	w := tar.NewWriter(&data)
+	for _, c := range []struct {
+		name string
+		body []byte
+	}{{strings.Repeat("x", 5000) + ".gz", chunk}, {"a" + strings.Repeat("\u00e9", 3000), []byte("no chunk")}, {strings.Repeat("y", 4096), chunk}} {
+		if err := w.WriteHeader(&tar.Header{Name: c.name, Mode: 0o600, Size: int64(len(c.body))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(c.body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := store(t, "x.tar", data.Bytes())
+	if got, want := names(s), []string{strings.Repeat("x", 4096) + "...", strings.Repeat("y", 4096)}; !slices.Equal(got, want) {
+		t.Errorf("members %q", got)
+	}
+	if len(s.Bad) != 1 || s.Bad[0].Name != "a"+strings.Repeat("\u00e9", 2047)+"..." {
+		t.Errorf("bad members %+v", s.Bad)
+	}
+}
+
 func TestSourceOfOddTars(t *testing.T) {
 	chunk, raw := mateChunk(t)
 	step := tarBlock + (len(chunk)+tarBlock-1)/tarBlock*tarBlock

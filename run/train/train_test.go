@@ -236,6 +236,15 @@ func TestForeignCheckpoints(t *testing.T) {
 		t.Errorf("another run's checkpoints: %v", err)
 	}
 	train(t, root+"/a", more+" --episodes=3")
+	// Nor is a run without its run.json a new one: it is refused, and gets no other.
+	file := run.Dir{Root: root + "/a"}.RunFile()
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = tryTrain(t, t.Context(), root+"/a", more+" --episodes=4")
+	if bad, ok := asError[*config.Error](err); !ok || bad.Field != "training.checkpoint.dir" || fsx.IsFile(file) {
+		t.Errorf("checkpoints without a run.json: %v, run.json is there: %v", err, fsx.IsFile(file))
+	}
 }
 
 // TestDryRun prints and creates nothing.
@@ -279,7 +288,7 @@ func TestDryRunOfDamage(t *testing.T) {
 	if err != nil || len(nets) == 0 {
 		t.Fatal(nets, err)
 	}
-	for want, paths := range map[string][]string{"or begin a new run": {d.Journal()}, "put one back from a copy": nets} {
+	for want, paths := range map[string][]string{"; put it back from a copy, or begin a new run": {d.Journal()}, "put one back from a copy": nets} {
 		whole := map[string][]byte{}
 		for _, path := range paths {
 			if whole[path], err = os.ReadFile(path); err != nil {
@@ -303,6 +312,20 @@ func TestDryRunOfDamage(t *testing.T) {
 	}
 	if err := setup.DryRun(runtest.Resolve(t, dir, "--episodes=4"), io.Discard); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestShortJournal: games that a checkpoint has seen and the journal lost are no new ones.
+func TestShortJournal(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	train(t, dir, "--episodes=2")
+	d, _ := jobOf(t, dir)
+	if err := os.WriteFile(d.Journal(), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	want := d.Journal() + " is corrupt: 0 lines, but the checkpoint has seen 2 games; put it back from a copy, or begin a new run"
+	if _, _, err := tryTrain(t, t.Context(), dir, "--episodes=4"); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 
