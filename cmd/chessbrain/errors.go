@@ -19,6 +19,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/typo"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/record"
@@ -80,7 +81,7 @@ func noArgs(c *cobra.Command, args []string) error {
 		names = append(names, below.Name())
 	}
 	if len(names) > 0 {
-		return usagef("unknown command %q for %q%s", args[0], c.CommandPath(), config.Meant(args[0], names...))
+		return usagef("unknown command %q for %q%s", args[0], c.CommandPath(), typo.Meant(args[0], names...))
 	}
 	hint := ""
 	if _, err := os.Stat(args[0]); c.Flags().Lookup("net") != nil && (err == nil || args[0] == config.NetBuiltin) {

@@ -29,6 +29,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/handover"
+	"github.com/chessbrain/chessbrain/internal/typo"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
@@ -114,7 +115,7 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 		if name, unknown := strings.CutPrefix(text, "unknown flag: "); unknown {
 			var names []string
 			c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-			hint = config.Meant(cmp.Or(map[string]string{"--fen": "--position"}[name], name), names...)
+			hint = typo.Meant(cmp.Or(map[string]string{"--fen": "--position"}[name], name), names...)
 			if name == "--set" && c.Flags().Lookup("config") != nil {
 				hint = "; settings of stages stand in the file of --config: plugins { sampler { name: ... settings { key: ... value: ... } } }"
 			}

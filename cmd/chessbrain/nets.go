@@ -15,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/encoding/lc0"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/typo"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -71,7 +72,7 @@ func openNet(spec string) (*tools.Net, error) { return openNetOf(spec, tools.Net
 func openNetOf(spec, forms string) (*tools.Net, error) {
 	n, err := tools.OpenNet(spec, forms)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, checkpoint.ErrNoCheckpoint) {
-		err = fmt.Errorf("%w%s", err, config.Meant(spec, config.NetBuiltin))
+		err = fmt.Errorf("%w%s", err, typo.Meant(spec, config.NetBuiltin))
 	}
 	return n, pathError(err)
 }

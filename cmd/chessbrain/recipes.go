@@ -8,6 +8,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/configs"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/typo"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
@@ -65,7 +66,7 @@ func recipeNames() (names []string) {
 }
 
 func unknownRecipe(name string) error {
-	return usagef("no recipe %q; there are: %s; chessbrain recipes says what each is for%s", name, strings.Join(recipeNames(), ", "), config.Meant(name, recipeNames()...))
+	return usagef("no recipe %q; there are: %s; chessbrain recipes says what each is for%s", name, strings.Join(recipeNames(), ", "), typo.Meant(name, recipeNames()...))
 }
 
 // recipe is a recipe as a configuration file.

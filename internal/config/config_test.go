@@ -243,26 +243,6 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// What was meant is what is nearest, or begins so; nothing where all may be.
-func TestMeant(t *testing.T) {
-	for _, c := range []struct{ word, names, want string }{
-		{"shufle", "select shuffle shuffled", "shuffle"},
-		{"trian", "train run gain", "train"},
-		{"gate", "gatekeeper rating", "gatekeeper"},
-		{"TEST", "tests best", "tests or best"},
-		{"--lr", "--lrs --l", "--lrs or --l"},
-		{"ab", "xy cd", ""}, {"", "a b", ""}, {"c", "c1 c2 c3 c4 c5", ""}, {"dance", "gatekeeper rating", ""},
-	} {
-		want := c.want
-		if want != "" {
-			want = "; did you mean " + want + "?"
-		}
-		if got := Meant(c.word, strings.Fields(c.names)...); got != want {
-			t.Errorf("%q of %s: %q, want %q", c.word, c.names, got, want)
-		}
-	}
-}
-
 func TestLoadRefuses(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, size int) string {

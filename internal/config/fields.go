@@ -8,6 +8,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/chessbrain/chessbrain/internal/typo"
 )
 
 // descriptorOf returns the field at a path of single fields.
@@ -92,7 +94,7 @@ func parseValue(fd protoreflect.FieldDescriptor, text string) (protoreflect.Valu
 		if v := fd.Enum().Values().ByName(protoreflect.Name(word)); v != nil {
 			return protoreflect.ValueOfEnum(v.Number()), nil
 		}
-		return protoreflect.Value{}, fmt.Errorf("%q is none of %s%s", text, kindName(fd), Meant(text, strings.Split(kindName(fd), "|")...))
+		return protoreflect.Value{}, fmt.Errorf("%q is none of %s%s", text, kindName(fd), typo.Meant(text, strings.Split(kindName(fd), "|")...))
 	}
 	return protoreflect.Value{}, fmt.Errorf("field %s has no textual form", fd.FullName())
 }

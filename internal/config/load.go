@@ -7,7 +7,6 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/typo"
 )
 
 // MaxFileBytes is the largest configuration file that is read.
@@ -119,7 +119,7 @@ func unmarshal(name string, text []byte, m proto.Message, words string) error {
 		e.Remedy = "want " + words
 	}
 	if name, unknown := strings.CutPrefix(e.Reason, "unknown field: "); unknown {
-		e.Remedy = strings.TrimLeft(Meant(name, fieldNames(m.ProtoReflect().Descriptor(), map[protoreflect.FullName]bool{})...)+" chessbrain recipes show example lists every key", "; ")
+		e.Remedy = strings.TrimLeft(typo.Meant(name, fieldNames(m.ProtoReflect().Descriptor(), map[protoreflect.FullName]bool{})...)+" chessbrain recipes show example lists every key", "; ")
 	}
 	return e
 }
@@ -134,49 +134,6 @@ func fieldNames(in protoreflect.MessageDescriptor, seen map[protoreflect.FullNam
 		}
 	}
 	return names
-}
-
-// Meant asks whether some of the names were meant by a word that is none of them: the
-// nearest ones, of two letters' difference at most, or those that begin with it.
-func Meant[S ~string](word string, names ...S) string {
-	var near []string
-	word = strings.ToLower(word)
-	least := min(2, len(strings.TrimLeft(word, "-"))/2)
-	for _, name := range names {
-		lower := strings.ToLower(string(name))
-		switch d := edits(word, lower); {
-		case word == "" || slices.Contains(near, string(name)):
-		case d < least:
-			least, near = d, []string{string(name)}
-		case d == least || strings.HasPrefix(lower, word):
-			near = append(near, string(name))
-		}
-	}
-	if len(near) == 0 || len(near) > 4 {
-		return ""
-	}
-	return "; did you mean " + strings.Join(near, " or ") + "?"
-}
-
-// edits is how many letters must be put in, left out or replaced to turn a into b.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1) // of the first letters of a, and each number of those of b
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := corner
-			if a[i] != b[j] {
-				replaced++
-			}
-			corner = row[j+1]
-			row[j+1] = min(replaced, corner+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // maxDepth is how deep messages may nest before the scan gives up; the schema
@@ -301,7 +258,7 @@ func (s *scanner) value(path string, fd protoreflect.FieldDescriptor, depth int)
 		text, _ := s.next()
 		if fd != nil && fd.Enum() != nil && fd.Enum().Values().ByName(protoreflect.Name(text)) == nil && s.words == "" {
 			words := strings.ToUpper(strings.ReplaceAll(kindName(fd), "-", "_"))
-			s.words = words + Meant(text, strings.Split(words, "|")...)
+			s.words = words + typo.Meant(text, strings.Split(words, "|")...)
 		}
 	default:
 		return false

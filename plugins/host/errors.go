@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/chessbrain/chessbrain/internal/typo"
 	"github.com/chessbrain/chessbrain/plugins/api"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
@@ -74,18 +75,18 @@ func (h *Host) unknown(kind stage.Kind, name string, found []Program) error {
 			return mark(ErrUnknown, fmt.Errorf("unknown %s %q: %s %s", cmp.Or(kind, "stage"), name, l.Path, l.Error))
 		}
 	}
-	var builtin, programs []string
+	var builtin, programs, names []string
 	for _, d := range h.o.Builtin {
 		if kind == "" || d.Kind == kind {
 			builtin = append(builtin, d.Name)
 		}
 	}
 	for _, p := range found {
-		programs = append(programs, p.Name+" ("+p.Path+")")
+		programs, names = append(programs, p.Name+" ("+p.Path+")"), append(names, p.Name)
 	}
 	return mark(ErrUnknown, fmt.Errorf("unknown %s %q; built in: %s; programs: %s; looked for in: %s; "+
-		"--plugin-dir and $%s name directories of programs",
-		cmp.Or(kind, "stage"), name, list(builtin), list(programs), list(h.o.Dirs), DirEnv))
+		"--plugin-dir and $%s name directories of programs%s",
+		cmp.Or(kind, "stage"), name, list(builtin), list(programs), list(h.o.Dirs), DirEnv, typo.Meant(name, append(builtin, names...)...)))
 }
 
 // list joins names, "none" where there are none.

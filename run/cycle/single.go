@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/typo"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 )
 
@@ -30,7 +31,7 @@ func (e *StageError) ExitCode() int { return e.Code }
 // ParseStage reads the name of a stage.
 func ParseStage(name string) (Stage, error) {
 	if !slices.Contains(Stages, Stage(name)) {
-		return "", &config.Error{Where: "--stage " + name, Reason: fmt.Sprintf("unknown stage; known: %v%s", Stages, config.Meant(name, Stages...)), Remedy: "see chessbrain run --help"}
+		return "", &config.Error{Where: "--stage " + name, Reason: fmt.Sprintf("unknown stage; known: %v%s", Stages, typo.Meant(name, Stages...)), Remedy: "see chessbrain run --help"}
 	}
 	return Stage(name), nil
 }
