@@ -74,9 +74,9 @@ type Process struct {
 }
 
 // Open takes the locks, removes what killed processes left half written, and then opens
-// what the options name: events, control socket. The order of locks is the run, Options.Before, the role; all roles
-// keep it, so that no two wait for each other. A lock that stays held is a
-// *fsx.LockedError. ErrInterrupted says that ctx ended during the wait.
+// what the options name: events, control socket. The order of locks is the run,
+// Options.Before, the role; all roles keep it, so that no two wait for each other. A lock
+// that stays held is a *fsx.LockedError. ErrInterrupted says that ctx ended during the wait.
 func Open(ctx context.Context, dir Dir, role Role, o Options) (*Process, error) {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	p := &Process{dir: dir, role: role, opt: o, closing: make(chan struct{})}

@@ -60,22 +60,29 @@ type Arithmetic struct {
 	ProducerDevice    string `json:"producer_device,omitempty"`    // of self-play
 }
 
-// LastCycle is noted beside the journal of cycles once its self-play stands there: a journal
-// that says less has lost lines.
+// LastCycle is the stage of a closed loop that was begun last, noted once the journal of
+// cycles has it: one without it has lost lines.
 type LastCycle struct {
-	Cycle   int64 `json:"cycle"`
-	Process int64 `json:"process"` // that plays the cycle's games: a higher one in each
+	Cycle int64  `json:"cycle"`
+	Stage string `json:"stage"`
 }
 
 // LastCycleFile is where the closed loop of the run at root keeps its LastCycle.
 func LastCycleFile(root string) string { return filepath.Join(root, "lastcycle.json") }
 
-// CyclesLack says what the journal of the run at root lacks that names processes up to a
-// number; "" for nothing that is known. A note that cannot be read is written anew.
-func CyclesLack(root string, process int64) string {
-	var last LastCycle
-	if _, err := ReadJSON(LastCycleFile(root), &last); err != nil || process >= last.Process {
+// ReadLastCycle reads the note, the zero value where it cannot be read: it is written anew. It
+// is read before the journal, which a run at work writes first.
+func ReadLastCycle(root string) (c LastCycle) {
+	if _, err := ReadJSON(LastCycleFile(root), &c); err != nil {
+		return LastCycle{}
+	}
+	return c
+}
+
+// Lost says what a journal lacks in which the stage was begun or not, "" for nothing.
+func (c LastCycle) Lost(begun bool) string {
+	if begun || c.Stage == "" {
 		return ""
 	}
-	return fmt.Sprintf("it ends before the self-play of cycle %d, which was begun (lastcycle.json)", last.Cycle)
+	return fmt.Sprintf("it ends before stage %s of cycle %d, which was begun (lastcycle.json)", c.Stage, c.Cycle)
 }

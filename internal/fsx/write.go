@@ -126,8 +126,7 @@ func RemoveTemps(fsys FS, dir, mark string) error {
 	})
 }
 
-// tempOf are the process and the machine in a temporary name without a mark; earlier
-// programs wrote no machine.
+// tempOf are the process and the machine, which earlier programs left out, of a temporary name.
 var tempOf = regexp.MustCompile(`\.(\d+)-\d+(?:-([0-9a-f]{8}))?\` + tempSuffix + `$`)
 
 // RemoveDead is RemoveTemps of a directory where other processes may be writing, and of
@@ -151,8 +150,7 @@ func dead(e fs.DirEntry) bool {
 	return time.Since(info.ModTime()) > time.Hour
 }
 
-// removeWhere removes what is left in dir, and so many levels below it, under temporary
-// names.
+// removeWhere removes what is left in dir and so many levels below it.
 func removeWhere(fsys FS, dir string, levels int, left func(fs.DirEntry) bool) error {
 	entries, err := fsys.ReadDir(dir)
 	errs := []error{err}

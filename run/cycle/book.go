@@ -67,8 +67,8 @@ func (l *loop) note(e Entry) error {
 		return err
 	}
 	l.state.add(e)
-	if e.Stage == SelfPlay && e.Event == Begin {
-		return run.WriteJSON(run.LastCycleFile(l.dir.Root), run.LastCycle{Cycle: e.Cycle, Process: l.state.process})
+	if e.Stage != Whole && e.Event == Begin {
+		return run.WriteJSON(run.LastCycleFile(l.dir.Root), run.LastCycle{Cycle: e.Cycle, Stage: string(e.Stage)})
 	}
 	return nil
 }

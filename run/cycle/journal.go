@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/run"
 )
 
@@ -95,15 +96,28 @@ type Journal = run.Lines[Entry]
 var journalForm = run.LinesForm[Entry]{Name: "journal of cycles", Check: (*Entry).check,
 	Remedy: "; put it back from a copy, or move it away: cycles are counted from 1 then"}
 
-// OpenJournal reads the journal of the run at root, cuts a torn last line off, and
-// opens it for appending. A line that is no entry is a *fsx.CorruptError.
+// OpenJournal reads the journal of the run at root, cuts a torn last line off, and opens it
+// for appending. *fsx.CorruptError: a line is no entry, or cycles are lost and would be done again.
 func OpenJournal(root string) (*Journal, []Entry, error) {
-	return journalForm.Open(filepath.Join(root, run.CyclesName))
+	path := filepath.Join(root, run.CyclesName)
+	_, err := ReadJournal(root)
+	if !fsx.IsFile(path) { // who moves it away wants cycles counted anew
+		err = fsx.RemoveAll(fsx.OS, run.LastCycleFile(root))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return journalForm.Open(path)
 }
 
 // ReadJournal returns the entries of the run at root, none where it has no
 // journal, without changing anything: a torn last line is left out.
 func ReadJournal(root string) ([]Entry, error) {
-	entries, _, err := journalForm.Read(filepath.Join(root, run.CyclesName))
+	path, last := filepath.Join(root, run.CyclesName), run.ReadLastCycle(root)
+	entries, _, err := journalForm.Read(path)
+	begun := func(e Entry) bool { return e.Cycle == last.Cycle && string(e.Stage) == last.Stage && e.Event == Begin }
+	if lost := last.Lost(slices.ContainsFunc(entries, begun)); err == nil && lost != "" {
+		err = &fsx.CorruptError{Path: path, Reason: lost + journalForm.Remedy}
+	}
 	return entries, gone(err)
 }

@@ -107,26 +107,18 @@ func (l *loop) open() error {
 		}
 	}
 	path := filepath.Join(dir.Root, run.CyclesName)
-	there := fsx.IsFile(path)
-	if !there { // who moves it away wants cycles counted anew
-		if err := fsx.RemoveAll(fsx.OS, run.LastCycleFile(dir.Root)); err != nil {
-			return err
-		}
-	}
+	emptied := fsx.IsFile(path)
 	journal, entries, err := OpenJournal(dir.Root)
 	if err != nil {
 		return err
 	}
 	l.process.OnClose(journal.Close)
+	// Who moves the file away wants cycles counted anew. A file that lost its lines would
+	// play, train and count all of them a second time in silence.
+	if done, err := fsx.Dirs(fsx.OS, dir.Checkpoints); err == nil && emptied && len(entries) == 0 && len(done) > 0 {
+		return &fsx.CorruptError{Path: path, Reason: fmt.Sprintf("it is empty beside %s of the training%s", monitor.Count(len(done), "checkpoint"), journalForm.Remedy)}
+	}
 	l.journal, l.state = journal, NewState(entries)
-	// A file that lost lines would play, train and count those cycles a second time in silence.
-	lacks := run.CyclesLack(dir.Root, l.state.processes)
-	if done, err := fsx.Dirs(fsx.OS, dir.Checkpoints); err == nil && there && len(entries) == 0 && len(done) > 0 {
-		lacks = fmt.Sprintf("it is empty beside %s of the training", monitor.Count(len(done), "checkpoint"))
-	}
-	if lacks != "" {
-		return &fsx.CorruptError{Path: path, Reason: lacks + journalForm.Remedy}
-	}
 	l.summary = Summary{State: l.state, cycles: l.state.Cycles, games: l.state.Games, single: l.Stage != ""}
 	if l.works == nil {
 		l.works = l.stages()

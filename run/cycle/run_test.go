@@ -285,8 +285,9 @@ func TestJournalEmptied(t *testing.T) {
 	}
 }
 
-// TestJournalCut: a journal that lost lines is refused, or the lines that are missing make no
-// cycle play once more; who moves it away begins anew, whenever that is killed.
+// TestJournalCut: a journal that lost the begin of a stage is refused, also by a dry run; what
+// is lost beside that does nothing twice. Who moves it away begins anew, whenever that is
+// killed.
 func TestJournalCut(t *testing.T) {
 	a := &acted{t: t, root: filepath.Join(t.TempDir(), "run"), fail: func(Stage) bool { return false }, games: map[uint64]int64{}}
 	if _, err := a.run("--cycles=3"); err != nil {
@@ -297,8 +298,8 @@ func TestJournalCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := bytes.LastIndex(lines, []byte(`"selfplay","event":"begin"`))
-	for at := 0; at >= 0 && at < len(lines); {
+	last, cuts := bytes.LastIndex(lines, []byte(`"gatekeeper","event":"begin"`)), 0
+	for at := 0; at < len(lines); at += bytes.IndexByte(lines[at:], '\n') + 1 {
 		a.root, a.called, a.games = filepath.Join(root, strconv.Itoa(at)), nil, map[uint64]int64{}
 		if err := os.CopyFS(a.root, os.DirFS(whole)); err != nil {
 			t.Fatal(err)
@@ -307,18 +308,21 @@ func TestJournalCut(t *testing.T) {
 		if err := os.Truncate(path, int64(at)); err != nil {
 			t.Fatal(err)
 		}
-		_, err := a.run("--cycles=4")
+		dry := DryRun(resolve(t, a.root, "--cycles=4"), "", io.Discard)
+		s, err := a.run("--cycles=4")
 		bad, refused := errors.AsType[*fsx.CorruptError](err)
-		if dry := DryRun(resolve(t, a.root, "--cycles=4"), "", io.Discard); (dry != nil) != refused {
-			t.Errorf("cut at %d: a dry run says %v, then %v", at, dry, err)
-		}
 		switch {
-		case at <= last && (!refused || bad.Path != path || !strings.Contains(bad.Reason, "self-play of cycle 3") || len(a.called) > 0):
+		case refused != (at <= last) || refused != (dry != nil):
+			t.Errorf("cut at %d: %v; a dry run: %v", at, err, dry)
+		case refused && (bad.Path != path || !strings.Contains(bad.Reason, "stage gatekeeper of cycle 4") || len(a.called) > 0):
 			t.Errorf("cut at %d: %v; done: %q", at, err, a.called)
-		case at > last && (err != nil || a.games[4] != 12 || len(a.games) > 2 || a.games[3] != 0 && a.games[3] != 12):
+		case !refused && (err != nil || s.Games != 48 || a.games[4] != 12 || len(a.games) != 1):
 			t.Errorf("cut at %d: %v; games %v", at, err, a.games)
 		}
-		at += bytes.IndexByte(lines[at:], '\n') + 1
+		cuts++
+	}
+	if cuts < 40 {
+		t.Errorf("only %d cuts", cuts)
 	}
 	a.root = whole
 	if err := os.Remove(filepath.Join(whole, run.CyclesName)); err != nil {
@@ -332,11 +336,13 @@ func TestJournalCut(t *testing.T) {
 	if _, err := a.run("--cycles=1"); err != nil || a.games[4] != 12 {
 		t.Errorf("begun anew: %v; games %v", err, a.games)
 	}
-	if err := os.WriteFile(run.LastCycleFile(whole), []byte("{"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.run("--cycles=2"); err != nil || a.games[5] != 12 {
-		t.Errorf("beside a damaged note: %v; games %v", err, a.games)
+	for i, note := range []string{"{", `{"cycle":9,"process":9}`} { // damaged, and of an earlier program
+		if err := os.WriteFile(run.LastCycleFile(whole), []byte(note), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.run(fmt.Sprintf("--cycles=%d", 2+i)); err != nil || a.games[uint64(5+i)] != 12 {
+			t.Errorf("beside %s: %v; games %v", note, err, a.games)
+		}
 	}
 }
 

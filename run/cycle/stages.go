@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
@@ -143,9 +141,6 @@ func DryRun(e *config.Effective, only Stage, w io.Writer) error {
 		return err
 	}
 	dir, s := run.Dir{Root: c.Root}, NewState(entries)
-	if lacks := run.CyclesLack(c.Root, s.processes); lacks != "" && fsx.IsFile(filepath.Join(c.Root, run.CyclesName)) {
-		return &fsx.CorruptError{Path: filepath.Join(c.Root, run.CyclesName), Reason: lacks + journalForm.Remedy}
-	}
 	if _, more := s.Next(); !more { // a kill came before the cycle's last line
 		s.add(Entry{Cycle: s.Cycle, Stage: Whole, Event: End})
 	}

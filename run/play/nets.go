@@ -1,7 +1,6 @@
 package play
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,8 +104,7 @@ type NetFinder struct {
 
 // candidate is a net that may play.
 type candidate struct {
-	mark    string // what tells it from others, "" for the first weights
-	path    string // of a file; "" = it is none
+	path    string // of a file, or the name of a checkpoint; "" = the first weights
 	written time.Time
 	load    func() (*FoundNet, error)
 }
@@ -121,7 +119,7 @@ func (f *NetFinder) Find() (*FoundNet, error) {
 	}
 	var errs []error
 	for _, c := range all {
-		if f.looked && (c.mark == f.current.mark || len(errs) > 0 && !c.written.After(f.current.written)) {
+		if f.looked && (c.path == f.current.path && c.written.Equal(f.current.written) || len(errs) > 0 && !c.written.After(f.current.written)) {
 			break
 		}
 		found, err := c.load()
@@ -130,7 +128,7 @@ func (f *NetFinder) Find() (*FoundNet, error) {
 				f.looked, f.current = true, c
 				return found, errors.Join(errs...)
 			}
-			err = fmt.Errorf("net %s: %w", cmp.Or(c.path, found.Name), err)
+			err = fmt.Errorf("net %s (%s): %w", found.Name, c.path, err)
 		}
 		errs = append(errs, err)
 	}
@@ -174,8 +172,8 @@ func checkpointNets(dir run.Dir, job string, bootstrap func(name string) (*Found
 		return &FoundNet{Net: net, Samples: uint64(k.Manifest.Samples), Name: name(k.Manifest.Samples, k.Manifest.Rows)}, err
 	}
 	return &NetFinder{nets: func() ([]candidate, error) {
-		mark, err := checkpoint.Current(fsx.OS, dir.Checkpoints)
-		return []candidate{{mark: mark, load: load}}, err
+		newest, err := checkpoint.Current(fsx.OS, dir.Checkpoints)
+		return []candidate{{path: newest, load: load}}, err
 	}}
 }
 
@@ -190,7 +188,7 @@ func modelFiles(dir string, bootstrap func(name string) (*FoundNet, error)) *Net
 			return []candidate{{load: func() (*FoundNet, error) { return bootstrap(bootstrapName) }}}, nil
 		}
 		for _, n := range nets {
-			all = append(all, candidate{fmt.Sprint(n.Path, n.Written.UnixNano()), n.Path, n.Written, func() (*FoundNet, error) {
+			all = append(all, candidate{n.Path, n.Written, func() (*FoundNet, error) {
 				net, err := setup.ReadNet(n.Path)
 				_, samples, _, _ := run.ParseNetName(n.Name) // 0 of other names
 				return &FoundNet{Net: net, Name: n.Name, Samples: uint64(samples)}, err

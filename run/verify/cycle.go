@@ -26,11 +26,10 @@ var inRun run.Dir
 // cycleEntry is what is verified of a line of the journal of cycles. (The tests of
 // package cycle verify what they wrote, so that room's own form cannot be had here.)
 type cycleEntry struct {
-	Cycle   int64              `json:"cycle"`
-	Stage   string             `json:"stage"`
-	Event   string             `json:"event"`
-	Time    time.Time          `json:"time"`
-	Figures map[string]float64 `json:"figures"`
+	Cycle int64     `json:"cycle"`
+	Stage string    `json:"stage"`
+	Event string    `json:"event"`
+	Time  time.Time `json:"time"`
 }
 
 func (e *cycleEntry) check() error {
@@ -40,19 +39,16 @@ func (e *cycleEntry) check() error {
 	return nil
 }
 
-// cycles verifies the journal of cycles: each line, that cycles never fall, and that none
-// is lost.
+// cycles verifies the journal of cycles: each line, that cycles never fall, and the last one.
 func (c *checker) cycles(path string) {
 	const remedy = "put it back from a copy, or move it away: cycles are counted from 1 then"
+	last := run.ReadLastCycle(filepath.Dir(path))
 	form := run.LinesForm[cycleEntry]{Name: "journal of cycles", Check: (*cycleEntry).check}
 	lines := readLines(c, path, form.Read, remedy)
 	c.report.Cycles += len(lines)
-	process := 0.0
-	for _, line := range lines {
-		process = max(process, line.Figures["process"])
-	}
-	if lacks := run.CyclesLack(filepath.Dir(path), int64(process)); lacks != "" && !c.live && (len(lines) > 0 || size(path) == 0) {
-		c.report.problem(path, Missing, remedy, "%s", lacks)
+	begun := func(e cycleEntry) bool { return e.Cycle == last.Cycle && e.Stage == last.Stage && e.Event == "begin" }
+	if lost := last.Lost(slices.ContainsFunc(lines, begun)); lost != "" && (len(lines) > 0 || size(path) == 0) {
+		c.report.problem(path, Missing, remedy, "%s", lost)
 	}
 	for i := 1; i < len(lines); i++ {
 		if now, last := lines[i].Cycle, lines[i-1].Cycle; now < last {

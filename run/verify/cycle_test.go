@@ -142,11 +142,11 @@ func TestBrokenLoops(t *testing.T) {
 		"nonsense cycles": {appended("cycles.jsonl", "x\n"), []finding{{Corrupt, "cycles.jsonl", "line 4"}}},
 		"unknown event":   {appended("cycles.jsonl", `{"cycle":2,"stage":"gc","event":"stop","time":"2026-01-01T00:00:00Z"}`+"\n"), []finding{{Corrupt, "cycles.jsonl", "event \"stop\""}}},
 		"falling cycles":  {appended("cycles.jsonl", `{"cycle":1,"stage":"gc","event":"end","time":"2026-01-01T00:00:00Z"}`+"\n"), []finding{{Contradiction, "cycles.jsonl", "line 4 is of cycle 1"}}},
-		"cut cycles":      {func(t *testing.T, run string) { put(t, run+"/lastcycle.json", `{"cycle":2,"process":2}`) }, []finding{{Missing, "cycles.jsonl", "ends before the self-play of cycle 2"}}},
+		"cut cycles":      {func(t *testing.T, run string) { put(t, run+"/lastcycle.json", `{"cycle":2,"stage":"selfplay"}`) }, []finding{{Missing, "cycles.jsonl", "ends before stage selfplay of cycle 2"}}},
 		"emptied cycles": {func(t *testing.T, run string) {
-			put(t, run+"/lastcycle.json", `{"cycle":2,"process":2}`)
+			put(t, run+"/lastcycle.json", `{"cycle":2,"stage":"selfplay"}`)
 			put(t, run+"/cycles.jsonl", "")
-		}, []finding{{Missing, "cycles.jsonl", "ends before the self-play of cycle 2"}}},
+		}, []finding{{Missing, "cycles.jsonl", "ends before stage selfplay of cycle 2"}}},
 		"catalogue": {func(t *testing.T, run string) { put(t, run+"/catalogue.json", "x") }, []finding{{Corrupt, "catalogue.json", "not a catalogue"}}},
 		"accepted twice": {func(t *testing.T, run string) {
 			copyFile(t, run+"/models/new.safetensors", run+"/modelstobetested/new.safetensors")
