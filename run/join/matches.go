@@ -37,7 +37,7 @@ type Matches struct {
 	offers []*offer // the newest last
 	tasks  map[uint64]*task
 	issued uint64 // tasks so far
-	unsaid bool   // nets could not be stored, and that was said
+	away   bool   // the store takes no nets, and that was said
 }
 
 // offer is a match under way.
@@ -280,10 +280,10 @@ func (h *host) matches(ctx context.Context) error {
 	defer h.mu.Unlock()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if err != nil && !x.unsaid && ctx.Err() == nil {
+	if err != nil && !x.away && ctx.Err() == nil {
 		h.log.Warn("nets of a match are not published yet; the run plays it alone", "error", err)
 	}
-	x.unsaid = err != nil
+	x.away = err != nil
 	now := time.Now()
 	x.drop(func(t *task) bool {
 		e := h.players[t.player]
