@@ -35,10 +35,9 @@ const (
 	lentShare = 4   // the part of what is left that one lender gets at once: the end does not wait for the slowest
 	leastLent = 4   // games that are worth a message
 	lentLead  = 128 // numbers by which new games may be ahead of the first pair that is not finished
-)
 
-// sharedParallel is how many games a worker of a shared match keeps under way at least.
-const sharedParallel = 8
+	sharedParallel = 8 // games that a worker of a shared match keeps under way at least
+)
 
 // Return takes games back that will not come. They are handed out before others.
 func (s Shared) Return(numbers []int) {
@@ -53,8 +52,8 @@ func (s Shared) Return(numbers []int) {
 }
 
 // Deliver takes a finished game that was lent, of legal moves, if it ends by the rules, or by
-// the limit of plies, as it says. One that is there already is dropped, and so are all once the match is
-// decided.
+// the limit of plies, as it says. One that is there already is dropped, and so are all once
+// the match is decided.
 func (s Shared) Deliver(g *Game) error {
 	if err := s.m.checkEnd(g); err != nil {
 		return err

@@ -71,7 +71,7 @@ func (p *slot) run(ctx context.Context) (waits bool, err error) {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		if p.game != nil && p.match.cfg.Share != nil && p.match.over(p.game.Number) {
+		if p.game != nil && !p.thinking && p.match.cfg.Share != nil && p.match.over(p.game.Number) {
 			p.game = nil // somebody else was faster
 		}
 		if p.game == nil {

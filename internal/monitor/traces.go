@@ -42,7 +42,7 @@ type Traces struct {
 
 const (
 	tracesEvery = 2 * time.Second // between two messages
-	tracesTime  = 5 * time.Second // for an answer
+	tracesTime  = 2 * time.Second // for an answer
 	tracesRoom  = 4096            // spans that wait
 )
 

@@ -32,7 +32,10 @@ const RandomNet = "random"
 
 // Label is a net's name for people, who would take RandomNet for random moves.
 func Label(name string) string {
-	return cmp.Or(map[string]string{RandomNet: "random weights"}[name], name)
+	if name == RandomNet {
+		return "random weights"
+	}
+	return name
 }
 
 const resultVersion = 1

@@ -280,11 +280,7 @@ func (c *courier) settle() error {
 					c.settled.Add(g.Ordinal)
 				}
 			}
-			for name, start := range map[string]time.Time{spanPlayed: p.begun, spanDelivered: p.first} {
-				s := spanOf(p.sum, name, start, int(p.bytes))
-				s.Failed, s.Attributes["tries"] = v.Rejected, strconv.Itoa(p.tries)
-				c.traces.Add(s)
-			}
+			c.trace(p, v.Rejected)
 			c.mu.Lock()
 			c.games += int64(v.Games)
 			c.mu.Unlock()
@@ -305,6 +301,18 @@ func (c *courier) settle() error {
 		delete(c.parcels, p.path)
 	}
 	return nil
+}
+
+// trace tells of a chunk that is settled.
+func (c *courier) trace(p *parcel, rejected string) {
+	if c.traces == nil {
+		return
+	}
+	for name, start := range map[string]time.Time{spanPlayed: p.begun, spanDelivered: p.first} {
+		s := spanOf(p.sum, name, start, int(p.bytes))
+		s.Failed, s.Attributes["tries"] = rejected, strconv.Itoa(p.tries)
+		c.traces.Add(s)
+	}
 }
 
 // setAside keeps a copy of a chunk that the run will not have.
