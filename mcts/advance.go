@@ -41,9 +41,7 @@ func (s *Search) copyNode(i int32, depth int) (int32, change) {
 	s.spare.nodes[to] = s.t.nodes[i]
 	old := s.t.edgesOf(&s.t.nodes[i])
 	choices := s.t.choicesOf(&s.t.nodes[i])
-	var first, edges int32
-	s.spare.choices, first = extend(s.spare.choices, len(choices))
-	s.spare.edges, edges = extend(s.spare.edges, edgeRoom(len(old)))
+	first, edges := s.spare.addChoices(len(choices)), s.spare.addEdges(edgeRoom(len(old)))
 	s.spare.nodes[to].first, s.spare.nodes[to].edges = first, edges
 	copy(s.spare.choices[first:], choices)
 	var lost change

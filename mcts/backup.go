@@ -4,13 +4,13 @@ package mcts
 // prior beside its choices in generation order, wdl and m from its own view.
 func (s *Search) expand(i int32, prior []float32, wdl [3]float32, m float32) {
 	n := &s.t.nodes[i]
-	n.kind = kindExpanded
 	sum := wdl[0] + wdl[1] + wdl[2] // 1 but for the rounding of the network's backend
 	n.rawQ, n.rawD, n.rawM = (wdl[0]-wdl[2])/sum, wdl[1]/sum, m
 	choices := s.t.choicesOf(n)
 	for k := range choices {
 		choices[k].prior = prior[k]
 	}
+	s.t.become(n, kindExpanded)
 	if i == 0 {
 		s.openRoot()
 	}
@@ -22,14 +22,18 @@ func (s *Search) expand(i int32, prior []float32, wdl [3]float32, m float32) {
 // visits, and the nodes above it are corrected.
 func (s *Search) backup(path []step, i int32) {
 	n := &s.t.nodes[i]
+	s.t.hold(n)
 	n.vl--
 	n.n++
 	v, d, m := n.leafValue()
 	n.w, n.d, n.m = n.w+v, n.d+d, n.m+m
 	dw, dd, dm := v, d, m // change of the child's sums
-	child := n
+	childN, childW, childProven := n.n, n.w, n.proven
+	s.t.release(n)
 	for k := len(path) - 1; k >= 0; k-- {
-		p, e := &s.t.nodes[path[k].node], s.t.at(path[k])
+		p := &s.t.nodes[path[k].node]
+		s.t.hold(p)
+		e := s.t.at(path[k])
 		dw, dm = -dw, dm+1
 		if p.proven != Unproven && path[k].node != 0 { // proven while the leaf waited
 			dw, dd, dm = p.proven.q(), p.proven.d(), float64(p.provenM)
@@ -38,13 +42,16 @@ func (s *Search) backup(path []step, i int32) {
 		e.vl--
 		p.n++
 		p.w, p.d, p.m = p.w+dw, p.d+dd, p.m+dm
-		e.n, e.q = child.n, float32(-child.w/float64(child.n))
-		if child.proven != Unproven {
-			e.proven = child.proven.flip()
+		if childN > e.n { // else another of a crew was here with later news
+			e.n, e.q = childN, float32(-childW/float64(childN))
+		}
+		if childProven != Unproven {
+			e.proven = childProven.flip()
 			cw, cd, cm := s.prove(p, e.proven, path[k].node == 0)
 			dw, dd, dm = dw+cw, dd+cd, dm+cm
 		}
-		child = p
+		childN, childW, childProven = p.n, p.w, p.proven
+		s.t.release(p)
 	}
 }
 
@@ -56,12 +63,22 @@ func (n *node) leafValue() (v, d, m float64) {
 	return float64(n.rawQ), float64(n.rawD), float64(n.rawM)
 }
 
-// undo takes back what descend counted.
-func (s *Search) undo(path []step, i int32) {
-	s.t.nodes[i].vl--
+// undo takes back what descend counted, and that the leaf waits if it is the one
+// that was to be evaluated.
+func (s *Search) undo(path []step, i int32, leaf bool) {
+	n := &s.t.nodes[i]
+	s.t.hold(n)
+	n.vl--
+	if leaf {
+		n.kind = kindNew
+	}
+	s.t.release(n)
 	for _, st := range path {
-		s.t.nodes[st.node].vl--
+		n := &s.t.nodes[st.node]
+		s.t.hold(n)
+		n.vl--
 		s.t.at(st).vl--
+		s.t.release(n)
 	}
 }
 

@@ -2,6 +2,7 @@ package mcts
 
 import (
 	"math/bits"
+	"sync"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
@@ -44,7 +45,8 @@ type cacheEntry struct {
 
 // Cache remembers the network's answers, bit for bit, by a 128-bit hash of the
 // input, all of which is compared on a hit. Its memory is allocated at once and
-// bounded; the oldest answers go first. It is used by one goroutine at a time.
+// bounded; the oldest answers go first. It is used by one goroutine at a time,
+// unless NewSharedCache made it.
 //
 // Most look-ups miss. The tags, which a second-level cache can hold, say so
 // without touching the entries.
@@ -57,7 +59,18 @@ type Cache struct {
 	shift   uint
 	hits    uint64
 	misses  uint64
+
+	parts []cachePart // of a shared cache, which has nothing else
 }
+
+// cachePart is a part of a shared cache.
+type cachePart struct {
+	sync.Mutex
+	*Cache
+}
+
+// cacheParts is how many goroutines can use a shared cache at once, at most.
+const cacheParts = 16
 
 // NewCache returns a cache for about so many positions, rounded up to a power
 // of two for the table; 0 or less gives nil, which is no cache. It takes about
@@ -77,10 +90,55 @@ func NewCache(positions int) *Cache {
 	return c
 }
 
+// NewSharedCache is NewCache for searches of several goroutines. While they use it
+// only what Search asks of it is safe.
+func NewSharedCache(positions int) *Cache {
+	if positions <= 0 {
+		return nil
+	}
+	c := &Cache{parts: make([]cachePart, cacheParts)}
+	for i := range c.parts {
+		c.parts[i].Cache = NewCache((positions + cacheParts - 1) / cacheParts)
+	}
+	return c
+}
+
+// part returns the part of a shared cache that k may be in.
+func (c *Cache) part(k key) *cachePart { return &c.parts[k.lo>>32%cacheParts] }
+
+// lookUp is get of a cache that may be shared; its prior is valid until the next
+// call with the same scratch.
+func (c *Cache) lookUp(k key, numLegal int, scratch *[]float32) (prior []float32, wdl [3]float32, m float32, ok bool) {
+	if c.parts == nil {
+		return c.get(k, numLegal)
+	}
+	p := c.part(k)
+	p.Lock()
+	defer p.Unlock()
+	prior, wdl, m, ok = p.get(k, numLegal)
+	*scratch = append((*scratch)[:0], prior...)
+	return *scratch, wdl, m, ok
+}
+
+// remember is put of a cache that may be shared.
+func (c *Cache) remember(k key, prior []float32, wdl [3]float32, m float32) {
+	if c.parts == nil {
+		c.put(k, prior, wdl, m)
+		return
+	}
+	p := c.part(k)
+	p.Lock()
+	defer p.Unlock()
+	p.put(k, prior, wdl, m)
+}
+
 // Clear forgets everything: for new weights. The counters go on.
 func (c *Cache) Clear() {
 	if c == nil {
 		return
+	}
+	for i := range c.parts {
+		c.parts[i].Clear()
 	}
 	clear(c.tags) // no entry is looked at without its tag
 	clear(c.turn)
@@ -92,13 +150,27 @@ func (c *Cache) Counts() (hits, misses uint64) {
 	if c == nil {
 		return 0, 0
 	}
-	return c.hits, c.misses
+	hits, misses = c.hits, c.misses
+	for i := range c.parts {
+		hits, misses = hits+c.parts[i].hits, misses+c.parts[i].misses
+	}
+	return hits, misses
 }
 
 // Full returns the share of the cache's room that answers fill, in [0,1].
 func (c *Cache) Full() float64 {
 	if c == nil {
 		return 0
+	}
+	if c.parts != nil {
+		sum := 0.0
+		for i := range c.parts {
+			p := &c.parts[i]
+			p.Lock()
+			sum += p.Full()
+			p.Unlock()
+		}
+		return sum / float64(len(c.parts))
 	}
 	size := uint64(len(c.ring))
 	return min(1, float64(c.next-size)/float64(size))

@@ -26,6 +26,9 @@
 //	stats := games[0].Root()
 //	games[0].Advance(stats.Moves[stats.Best].Move)
 //
+// Several goroutines can search one tree (crew.go): Split gives each a Search of it,
+// Join ends that.
+//
 // Selection is PUCT, or with Config.Gumbel the search of Danihelka et al. 2022
 // (gumbel.go, halving.go). A search differs from the next of its game by Options:
 // limits, noise, forced playouts (forced.go), moves. Config.Stop ends a search before
@@ -38,7 +41,7 @@
 // MoveStats says of a move is from the view of the side that plays it.
 //
 // The package is pure: no I/O, no clock, no logging, and all randomness is
-// passed in, so the same seed gives the same tree. Nodes and edges live in
+// passed in, so the same seed gives the same tree, if one goroutine makes it. Nodes and edges live in
 // slices and are addressed by index; they are reused from move to move and from
 // game to game, so that a search in its stride allocates nothing.
 package mcts

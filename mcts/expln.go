@@ -9,6 +9,14 @@ import "math"
 // smallest normal float32.
 const tinyPrior = 0x1p-126
 
+// notZero returns a prior, tinyPrior for 0.
+func notZero(prior float32) float64 {
+	if prior < tinyPrior {
+		return tinyPrior
+	}
+	return float64(prior)
+}
+
 const (
 	log2E = 1.44269504088896338700
 	ln2Hi = 6.93147180369123816490e-01 // the upper 33 bits of ln 2, and the rest
@@ -23,12 +31,18 @@ func expNeg(x float64) float64 {
 	}
 	k := math.Floor(float64(x*log2E) + 0.5)
 	r := x - float64(k*ln2Hi) - float64(k*ln2Lo) // |r| <= ln(2)/2
-	// Taylor series to r^12.
-	p := 1.0 / 479001600
-	for _, c := range [...]float64{1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,
-		1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 1.0 / 2, 1, 1} {
-		p = float64(p*r) + c
-	}
+	// Taylor series to r^12, in pairs, so that few products wait for each other.
+	r2 := r * r
+	r4 := r2 * r2
+	a := float64((1.0/39916800)*r) + 1.0/3628800 // r^10, r^11
+	b := float64((1.0/362880)*r) + 1.0/40320     // r^8, r^9
+	c := float64((1.0/5040)*r) + 1.0/720         // r^6, r^7
+	d := float64((1.0/120)*r) + 1.0/24           // r^4, r^5
+	e := float64((1.0/6)*r) + 1.0/2              // r^2, r^3
+	high := float64((float64((1.0/479001600)*r2)+a)*r2) + b
+	middle := float64(c*r2) + d
+	low := float64(e*r2) + (1 + r)
+	p := float64((float64(high*r4)+middle)*r4) + low
 	return p * math.Float64frombits(uint64(1023+int(k))<<52)
 }
 

@@ -57,10 +57,15 @@ func (g *gumbel) complete(raw float32, seen []edge, num int) completion {
 		visited++
 		finished += e.n
 		most = max(most, e.n)
-		p, q := max(float64(e.prior), tinyPrior), float64(e.q)
+		p, q := notZero(e.prior), float64(e.q)
 		prior += p
 		weighted += float64(p * q)
-		low, high = min(low, q), max(high, q)
+		if q < low { // the functions min and max cost as much as the rest
+			low = q
+		}
+		if q > high {
+			high = q
+		}
 	}
 	c.mix = float64(raw)
 	if visited > 0 {
@@ -90,8 +95,9 @@ func (g *gumbel) improve(c *completion, edges []edge, rest float64) float64 {
 		if e.n != 0 {
 			x = expNeg(c.sigma(float64(e.q)) - c.top)
 		}
-		g.weights[k] = float64(max(float64(e.prior), tinyPrior) * x)
-		total += g.weights[k]
+		weight := float64(notZero(e.prior) * x)
+		g.weights[k] = weight
+		total += weight
 	}
 	return total
 }
@@ -119,7 +125,7 @@ func (g *gumbel) selectEdge(t *tree, n *node) int {
 		return best
 	}
 	next := t.next(n)
-	if score := float64(max(float64(next.prior), tinyPrior) * blind * share); best < 0 || score > bestScore {
+	if score := float64(notZero(next.prior) * blind * share); best < 0 || score > bestScore {
 		return t.touch(n)
 	}
 	return best

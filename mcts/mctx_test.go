@@ -145,7 +145,7 @@ func puctAgent(golden *mctxTree, simulations int) *agent {
 	s := New(&cfg, nil)
 	s.t.reset()
 	s.puct = newPUCT(&cfg)
-	a := &agent{discount: golden.Env.Discount, t: &s.t}
+	a := &agent{discount: golden.Env.Discount, t: s.t}
 	a.expand(&golden.Tree)
 	a.choose = func(i int32) int {
 		n := &s.t.nodes[i]

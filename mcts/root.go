@@ -45,9 +45,26 @@ type RootStats struct {
 	Target []float32
 }
 
+// Visits returns the root's visits and its outcome, if the search proved it, as in Root.
+func (s *Search) Visits() (n uint32, outcome Proven) {
+	s.t.enter()
+	defer s.t.leave()
+	root := &s.t.nodes[0]
+	s.t.hold(root)
+	defer s.t.release(root)
+	if root.kind != kindExpanded {
+		return 0, Unproven
+	}
+	return root.n, root.proven
+}
+
 // Root returns what is known now; it may be asked in the middle of a search.
 func (s *Search) Root() RootStats {
+	s.t.enter()
+	defer s.t.leave()
 	root := &s.t.nodes[0]
+	s.t.hold(root)
+	defer s.t.release(root)
 	r := RootStats{Best: -1, Value: encoding.UnknownQDM, Raw: encoding.UnknownQDM}
 	s.moves = s.moves[:0]
 	if root.kind != kindExpanded {
@@ -98,6 +115,8 @@ func (s *Search) moveStats(e *edge) MoveStats {
 		return st
 	}
 	c := &s.t.nodes[e.child]
+	s.t.hold(c)
+	defer s.t.release(c)
 	n := float64(c.n)
 	st.Q, st.D, st.M = e.q, float32(c.d/n), float32(c.m/n)+1
 	return st
@@ -160,21 +179,35 @@ func rank(m *MoveStats) int {
 // move of each node in turn, each from its mover's view; nothing where the root has no
 // evaluation yet.
 func (s *Search) PVOf(dst []chess.Move, i int) []chess.Move {
+	s.t.enter()
+	defer s.t.leave()
+	var e edge
 	root := &s.t.nodes[0]
-	if root.kind != kindExpanded {
-		return dst
+	s.t.hold(root)
+	known := root.kind == kindExpanded
+	if known {
+		e = s.t.edgesOf(root)[i]
 	}
-	for e := &s.t.edgesOf(root)[i]; e != nil; {
+	s.t.release(root)
+	for known {
 		if dst = append(dst, e.move); e.n == 0 {
 			break
 		}
-		edges, best := s.t.edgesOf(&s.t.nodes[e.child]), MoveStats{}
-		e = nil
-		for k := range edges {
-			if st := s.moveStats(&edges[k]); st.N > 0 && (e == nil || better(&st, &best)) {
-				best, e = st, &edges[k]
-			}
-		}
+		e, known = s.bestEdge(e.child)
 	}
 	return dst
+}
+
+// bestEdge returns the edge of the best move of node i that was visited, if one was.
+func (s *Search) bestEdge(i int32) (best edge, ok bool) {
+	n := &s.t.nodes[i]
+	s.t.hold(n)
+	defer s.t.release(n)
+	var top MoveStats
+	for _, e := range s.t.edgesOf(n) {
+		if st := s.moveStats(&e); st.N > 0 && (!ok || better(&st, &top)) {
+			top, best, ok = st, e, true
+		}
+	}
+	return best, ok
 }

@@ -18,7 +18,7 @@ type Search struct {
 	gumbel gumbel
 	cache  *Cache
 
-	t, spare tree           // nodes[0] of t is the root; spare is what compaction copies into
+	t, spare *tree          // nodes[0] of t is the root; spare is what compaction copies into
 	h        *chess.History // the line to the root; longer only inside a simulation
 	rootLen  int            // boards in the line to the root
 
@@ -40,6 +40,7 @@ type Search struct {
 	list    chess.MoveList
 	moves   []MoveStats // what Root hands out
 	policyT []float32   // the same: its Target
+	prior   []float32   // of an answer of the cache
 	counts  Counts
 	deepest int // plies to the deepest simulation since Begin
 }
@@ -67,13 +68,28 @@ type Counts struct {
 // Sum returns the simulations counted.
 func (c Counts) Sum() uint64 { return c.Expanded + c.Cached + c.Terminal }
 
+func (c *Counts) add(other Counts) {
+	c.Expanded += other.Expanded
+	c.Cached += other.Cached
+	c.Terminal += other.Terminal
+	c.DepthSum += other.DepthSum
+}
+
 // New returns a search of the start position. The cache may be nil; several
 // searches may share one if one goroutine drives them all.
 func New(cfg *Config, cache *Cache) *Search {
-	s := &Search{cfg: cfg, cache: cache, h: chess.NewHistory(chess.StartBoard())}
+	s := &Search{cfg: cfg, cache: cache, t: &tree{}, spare: &tree{}, h: chess.NewHistory(chess.StartBoard())}
 	s.DropTree()
 	return s
 }
+
+// Reserve makes room for so many nodes, so that no search stops for some tenths of
+// a second while its arrays are copied to longer ones. The memory is taken from the
+// system when it is first used.
+func (s *Search) Reserve(nodes int) { s.t.reserve(nodes) }
+
+// SetCache has the answers remembered in another cache, or none.
+func (s *Search) SetCache(c *Cache) { s.cache = c }
 
 // Reset starts a new game whose line so far is h, which is copied. Memory is
 // kept, nothing else is.
@@ -104,7 +120,11 @@ func (s *Search) History() *chess.History { return s.h }
 // the Config ended it, and none waits.
 // A root where the game is over is done at once. Without a limit it is never
 // true.
-func (s *Search) Done() bool { return s.begun && s.handedOut() && len(s.waiting) == 0 }
+func (s *Search) Done() bool {
+	s.t.enter()
+	defer s.t.leave()
+	return s.begun && s.handedOut() && len(s.waiting) == 0
+}
 
 // handedOut reports whether no further simulation may start.
 func (s *Search) handedOut() bool {
@@ -112,10 +132,10 @@ func (s *Search) handedOut() bool {
 		return true
 	}
 	root := &s.t.nodes[0]
-	if root.n > 0 && s.cfg.MaxNodes > 0 && len(s.t.nodes) >= s.cfg.MaxNodes {
-		return true
-	}
-	return root.n+uint32(root.vl) >= s.target
+	s.t.hold(root)
+	n, waiting := root.n, uint32(root.vl)
+	s.t.release(root)
+	return n+waiting >= s.target || n > 0 && s.cfg.MaxNodes > 0 && s.t.size() >= s.cfg.MaxNodes
 }
 
 // Counts returns the simulations so far, those of earlier moves and games too.
@@ -148,8 +168,13 @@ func (s *Search) Gather(b *encoding.Batch, limit int) int {
 // of a search without a limit of visits: where every line is decided, no
 // simulation needs the network, and Gather would not return.
 func (s *Search) GatherSome(b *encoding.Batch, limit, simulations int) int {
+	s.t.enter()
+	defer s.t.leave()
 	rows := 0
 	for ; rows < limit && simulations > 0 && !s.handedOut(); simulations-- {
+		if s.t.crew != nil {
+			s.t.makeRoom()
+		}
 		switch s.simulate(b) {
 		case simWaits:
 			rows++
@@ -167,11 +192,13 @@ func (s *Search) GatherSome(b *encoding.Batch, limit, simulations int) int {
 // Apply takes the evaluator's answers to the rows that this search appended to
 // b since the last Apply: it expands their nodes and backs their values up.
 func (s *Search) Apply(b *encoding.Batch) {
+	s.t.enter()
+	defer s.t.leave()
 	for i := range s.waiting {
 		l := &s.waiting[i]
 		prior, wdl, m := b.PriorOf(int(l.row)), b.WDL[l.row], b.M[l.row]
 		if s.cache != nil {
-			s.cache.put(l.key, prior, wdl, m)
+			s.cache.remember(l.key, prior, wdl, m)
 		}
 		s.expand(l.node, prior, wdl, m)
 		s.counts.Expanded++
@@ -184,10 +211,11 @@ func (s *Search) Apply(b *encoding.Batch) {
 // Cancel forgets the leaves that wait, as if they had never been chosen: for a
 // caller that stops without an evaluation. Their rows must not be applied.
 func (s *Search) Cancel() {
+	s.t.enter()
+	defer s.t.leave()
 	for i := len(s.waiting) - 1; i >= 0; i-- {
 		l := &s.waiting[i]
-		s.t.nodes[l.node].kind = kindNew
-		s.undo(s.steps[l.from:l.to], l.node)
+		s.undo(s.steps[l.from:l.to], l.node, true)
 	}
 	s.waiting, s.steps = s.waiting[:0], s.steps[:0]
 }

@@ -69,6 +69,13 @@ func (p *puct) waiting(e *edge, q float32) float32 {
 
 // value returns Q of a visited edge as the score uses it.
 func (s *Search) value(parent *node, e *edge) float32 {
+	if e.vl == 0 && s.puct.mlMax == 0 { // nearly always; small enough for a loop's body
+		return e.q
+	}
+	return s.adjusted(parent, e)
+}
+
+func (s *Search) adjusted(parent *node, e *edge) float32 {
 	q := e.q
 	if e.vl != 0 {
 		q = s.puct.waiting(e, q)
@@ -87,7 +94,10 @@ func (s *Search) movesLeft(parent *node, e *edge) float32 {
 		return 0
 	}
 	c := &s.t.nodes[e.child]
-	diff := float32(c.m/float64(c.n)+1) - float32(parent.m/float64(parent.n))
+	s.t.hold(c)
+	m := c.m / float64(c.n)
+	s.t.release(c)
+	diff := float32(m+1) - float32(parent.m/float64(parent.n))
 	effect := min(max(float32(p.mlSlope*diff), -p.mlMax), p.mlMax)
 	effect = float32(effect * aq)
 	if e.q > 0 {

@@ -17,8 +17,11 @@ const (
 
 // simulate walks from the root to a leaf and evaluates it or puts it into b.
 func (s *Search) simulate(b *encoding.Batch) outcome {
-	i := s.descend()
-	out := s.reach(i, b)
+	i, was := s.descend()
+	if i == none {
+		return simCollided
+	}
+	out := s.reach(i, was, b)
 	s.h.Truncate(s.rootLen)
 	switch out {
 	case simBackedUp:
@@ -28,7 +31,7 @@ func (s *Search) simulate(b *encoding.Batch) outcome {
 		s.counts.Cached++
 		s.end(s.path, i)
 	case simCollided:
-		s.undo(s.path, i)
+		s.undo(s.path, i, false)
 	case simWaits:
 		l := &s.waiting[len(s.waiting)-1]
 		l.from = int32(len(s.steps))
@@ -39,23 +42,32 @@ func (s *Search) simulate(b *encoding.Batch) outcome {
 }
 
 // descend selects down to a node that is not expanded, or that is proven, and
-// returns it. The path is in s.path, its moves are played on the line, and its
-// nodes and edges count one more waiting simulation.
-func (s *Search) descend() int32 {
+// returns it and what it was; a new one waits from then on. The path is in s.path,
+// its moves are played on the line, and its nodes and edges count one more waiting
+// simulation. It returns none where others of a crew have begun the last visits.
+func (s *Search) descend() (i int32, was kind) {
 	s.path = s.path[:0]
-	i := int32(0)
 	for {
 		n := &s.t.nodes[i]
+		s.t.hold(n)
 		if n.kind != kindExpanded || n.proven != Unproven && i != 0 {
 			n.vl++
-			return i
+			if was = n.kind; was == kindNew {
+				n.kind = kindPending
+			}
+			s.t.release(n)
+			return i, was
 		}
 		var k int
 		switch {
 		case i == 0:
+			if n.n+uint32(n.vl) >= s.target {
+				s.t.release(n)
+				return none, was
+			}
 			k = s.selectRoot()
 		case s.gumbel.Enabled:
-			k = s.gumbel.selectEdge(&s.t, n)
+			k = s.gumbel.selectEdge(s.t, n)
 		default:
 			k = s.selectEdge(i)
 		}
@@ -67,20 +79,22 @@ func (s *Search) descend() int32 {
 		}
 		e := &s.t.edges[at]
 		e.vl++
+		move, child := e.move, e.child
+		s.t.release(n)
 		s.path = append(s.path, step{i, int32(k)})
-		s.h.Push(e.move)
-		i = e.child
+		s.h.Push(move)
+		i = child
 	}
 }
 
-// reach gives node i, at which a simulation ended, its value, if that can be
+// reach gives node i, at which a simulation ended and which was that, its value, if that can be
 // had without the network, and otherwise appends it to b.
-func (s *Search) reach(i int32, b *encoding.Batch) outcome {
+func (s *Search) reach(i int32, was kind, b *encoding.Batch) outcome {
 	n := &s.t.nodes[i]
 	switch {
-	case n.kind == kindPending:
+	case was == kindPending:
 		return simCollided
-	case n.kind != kindNew:
+	case was != kindNew:
 		return simBackedUp // over, probed, twofold, or proven
 	}
 	s.h.Board().GenerateMoves(&s.list)
@@ -91,7 +105,7 @@ func (s *Search) reach(i int32, b *encoding.Batch) outcome {
 	var k key
 	if s.cache != nil {
 		k = keyOf(&b.Masks[row], &b.Scalars[row], &s.list)
-		if prior, wdl, m, ok := s.cache.get(k, s.list.N); ok {
+		if prior, wdl, m, ok := s.cache.lookUp(k, s.list.N, &s.prior); ok {
 			b.DropLast()
 			s.t.addMoves(i, s.list.Slice())
 			s.expand(i, prior, wdl, m)
@@ -99,7 +113,6 @@ func (s *Search) reach(i int32, b *encoding.Batch) outcome {
 		}
 	}
 	s.t.addMoves(i, s.list.Slice())
-	s.t.nodes[i].kind = kindPending
 	s.waiting = append(s.waiting, leaf{row: int32(row), node: i, key: k})
 	return simWaits
 }
@@ -114,13 +127,15 @@ func (s *Search) terminal(n *node) bool {
 		if over == chess.Checkmate {
 			outcome = ProvenLoss
 		}
-		n.settle(kindOver, outcome, 0)
+		n.settle(outcome, 0)
+		s.t.become(n, kindOver)
 		return true
 	}
 	if s.cfg.TwofoldDraw {
 		if r := s.h.RepetitionAt(at); r >= s.rootLen-1 {
-			n.kind, n.cycle = kindTwofold, uint16(at-r)
+			n.cycle = uint8(at - r)
 			n.rawQ, n.rawD, n.rawM = 0, 1, s.guessM()
+			s.t.become(n, kindTwofold)
 			return true
 		}
 	}
@@ -131,13 +146,14 @@ func (s *Search) terminal(n *node) bool {
 	if !ok {
 		return false
 	}
-	n.settle(kindProbed, [...]Proven{ProvenLoss, ProvenDraw, ProvenWin}[wdl+1], s.guessM())
+	n.settle([...]Proven{ProvenLoss, ProvenDraw, ProvenWin}[wdl+1], s.guessM())
+	s.t.become(n, kindProbed)
 	return true
 }
 
-// settle makes n a leaf whose outcome is known, m plies from the end.
-func (n *node) settle(k kind, outcome Proven, m float32) {
-	n.kind, n.proven, n.provenM = k, outcome, m
+// settle gives a leaf its outcome, m plies from the end.
+func (n *node) settle(outcome Proven, m float32) {
+	n.proven, n.provenM = outcome, m
 	n.rawQ, n.rawD, n.rawM = float32(outcome.q()), float32(outcome.d()), m
 }
 

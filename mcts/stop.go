@@ -24,6 +24,8 @@ func (s *Search) checkStops() {
 		return
 	}
 	root := &s.t.nodes[0]
+	s.t.hold(root)
+	defer s.t.release(root)
 	if root.kind != kindExpanded {
 		return
 	}

@@ -57,10 +57,11 @@ type node struct {
 	n          uint32  // visits
 	first      int32   // index of its first choice
 	edges      int32   // index of its first edge; its room is for edgeRoom(touched)
-	num        uint16  // number of moves
-	touched    uint16  // number of edges: moves that were selected once
+	held       uint32  // 1 = a goroutine of several works on it; see tree.lock
 	vl         uint16  // leaves below (or this one) that wait for evaluation
-	cycle      uint16  // kindTwofold: plies since the position that it repeats
+	num        uint8   // number of moves
+	touched    uint8   // number of edges: moves that were selected once
+	cycle      uint8   // kindTwofold: plies since the position that it repeats
 	kind       kind
 	proven     Proven
 	ready      bool // choice [touched] has the largest prior of those without an edge
@@ -103,6 +104,7 @@ type tree struct {
 	nodes   []node
 	edges   []edge
 	choices []choice
+	crew    *crew // nil = one goroutine searches
 }
 
 func (t *tree) reset() {
@@ -111,10 +113,31 @@ func (t *tree) reset() {
 	t.choices = t.choices[:0]
 }
 
+// reserve makes room for so many nodes with a usual number of moves.
+func (t *tree) reserve(nodes int) {
+	t.nodes = lengthen(t.nodes, nodes)
+	t.edges = lengthen(t.edges, 4*nodes)
+	t.choices = lengthen(t.choices, 40*nodes)
+}
+
+// lengthen returns s with room for n elements at least. The operating system lends
+// such memory when it is first written: slices.Grow would write it.
+func lengthen[T any](s []T, n int) []T {
+	if cap(s) >= n {
+		return s
+	}
+	return append(make([]T, 0, n), s...)
+}
+
 // addNode appends an unvisited node and returns its index.
 func (t *tree) addNode() int32 {
-	t.nodes = append(t.nodes, node{})
-	return int32(len(t.nodes) - 1)
+	if t.crew == nil {
+		t.nodes = append(t.nodes, node{})
+		return int32(len(t.nodes) - 1)
+	}
+	i := take(&t.crew.nodes, 1)
+	t.nodes[i] = node{}
+	return i
 }
 
 // edgeRoom returns the room that so many edges of a node have: doubled when full.
@@ -132,11 +155,29 @@ func extend[T any](s []T, n int) ([]T, int32) {
 	return slices.Grow(s, n)[:first+n], int32(first)
 }
 
+// addChoices and addEdges append room for so many, which they do not write, and
+// return where it begins.
+func (t *tree) addChoices(n int) (first int32) {
+	if t.crew != nil {
+		return take(&t.crew.choices, n)
+	}
+	t.choices, first = extend(t.choices, n)
+	return first
+}
+
+func (t *tree) addEdges(n int) (first int32) {
+	if t.crew != nil {
+		return take(&t.crew.edges, n)
+	}
+	t.edges, first = extend(t.edges, n)
+	return first
+}
+
 // addMoves gives node i a choice for each move, without priors.
 func (t *tree) addMoves(i int32, moves []chess.Move) {
 	n := &t.nodes[i]
-	t.choices, n.first = extend(t.choices, len(moves))
-	n.num, n.edges, n.touched, n.ready = uint16(len(moves)), 0, 0, false
+	n.first = t.addChoices(len(moves))
+	n.num, n.edges, n.touched, n.ready = uint8(len(moves)), 0, 0, false
 	choices := t.choicesOf(n)
 	for k, m := range moves {
 		choices[k] = choice{move: m, index: uint8(k)}
@@ -191,7 +232,7 @@ func (t *tree) touch(n *node) int {
 // moveEdges moves n's edges to new room for so many.
 func (t *tree) moveEdges(n *node, room int) {
 	old := n.edges
-	t.edges, n.edges = extend(t.edges, room)
+	n.edges = t.addEdges(room)
 	copy(t.edges[n.edges:], t.edges[old:int(old)+int(n.touched)])
 }
 

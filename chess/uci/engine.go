@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/chess"
-	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
@@ -40,14 +39,14 @@ type Engine struct {
 	outMu    sync.Mutex
 	line     *chess.History // the position that go thinks about
 
-	// What a search works with, made by prepare and dropped (search = nil) where
+	// What a search works with, made by prepare, and made anew (ready = false) where
 	// a setting changes it.
-	search *mcts.Search
-	cache  *mcts.Cache
-	ev     *evaluator
-	batch  *encoding.Batch
-	tables tables // Syzygy tables, perhaps none
-	pace   pace
+	ready   bool
+	search  *mcts.Search
+	cache   *mcts.Cache
+	threads []thread // the first has Net
+	tables  tables   // Syzygy tables, perhaps none
+	pace    pace
 
 	span   *span              // of the search under way
 	cancel context.CancelFunc // ends it; nil without one
@@ -178,7 +177,7 @@ func ParsePosition(words []string) (*chess.History, error) {
 
 // prepare makes what a search works with, if it is not there.
 func (e *Engine) prepare() {
-	if e.search != nil {
+	if e.ready {
 		return
 	}
 	if e.Warm != nil && !e.warmed {
@@ -189,17 +188,26 @@ func (e *Engine) prepare() {
 	}
 	s := &e.settings
 	if e.cache == nil {
-		e.cache = mcts.NewCache(s.cachePositions)
+		e.cache = mcts.NewSharedCache(s.cachePositions)
 	}
-	e.ev = newEvaluator(e.Net, e.Another, s.threads, s.policyTemperature)
-	e.batch = mcts.NewBatch(e.Net, s.leaves())
+	e.threads = e.threads[:0]
+	for net := e.Net; ; net = e.Another() {
+		e.threads = append(e.threads, newThread(net, s))
+		if len(e.threads) == s.threads {
+			break
+		}
+	}
 	s.apply(&e.Search)
 	e.Search.Prober = nil
 	if e.tables.open != nil {
 		e.Search.Prober = &e.tables
 	}
-	e.search = mcts.New(&e.Search, e.cache)
+	if e.search == nil {
+		e.search = mcts.New(&e.Search, nil)
+	}
+	e.search.SetCache(e.cache)
 	e.search.Reset(e.line)
+	e.ready = true
 }
 
 // forget drops the tree and the answers of the net that are remembered.

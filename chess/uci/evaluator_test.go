@@ -1,12 +1,9 @@
 package uci
 
 import (
-	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync/atomic"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -31,60 +28,6 @@ func randomBatch(rng *rand.Rand, n int) *encoding.Batch {
 	return b
 }
 
-// counting counts the positions that it is asked about.
-type counting struct {
-	mcts.HashEvaluator
-	positions atomic.Int64
-}
-
-func (c *counting) Evaluate(ctx context.Context, b *encoding.Batch) error {
-	c.positions.Add(int64(b.N))
-	return c.HashEvaluator.Evaluate(ctx, b)
-}
-
-// TestThreadsShareABatch: every thread has its part, and together they answer as
-// one does.
-func TestThreadsShareABatch(t *testing.T) {
-	seed := rand.Uint64()
-	rng := rand.New(rand.NewPCG(seed, 0))
-	for _, c := range []struct{ threads, positions, used int }{
-		{1, 7, 1}, {2, 7, 2}, {3, 7, 3}, {4, 2, 2}, {5, 6, 3}, {8, 256, 8}, {3, 1, 1}, {2, 0, 0},
-	} {
-		b := randomBatch(rng, c.positions)
-		want := *b
-		want.Prior, want.WDL, want.M = slices.Clone(b.Prior), slices.Clone(b.WDL), slices.Clone(b.M)
-		if err := (&mcts.HashEvaluator{}).Evaluate(t.Context(), &want); err != nil {
-			t.Fatal(err)
-		}
-		var nets []*counting
-		another := func() mcts.Evaluator {
-			nets = append(nets, &counting{})
-			return nets[len(nets)-1]
-		}
-		ev := newEvaluator(another(), another, c.threads, 1)
-		if err := ev.Evaluate(t.Context(), b); err != nil {
-			t.Fatal(err)
-		}
-		used, positions := 0, 0
-		for _, n := range nets {
-			if k := int(n.positions.Load()); k > 0 {
-				used, positions = used+1, positions+k
-			}
-		}
-		if len(nets) != c.threads || used != c.used || positions != c.positions {
-			t.Errorf("%+v: %d evaluators, %d used, %d positions", c, len(nets), used, positions)
-		}
-		if !slices.Equal(b.Prior, want.Prior) || !slices.Equal(b.WDL, want.WDL) || !slices.Equal(b.M, want.M) {
-			t.Errorf("seed %d, %+v: other answers than of one thread", seed, c)
-		}
-	}
-	broken := &failing{}
-	ev := newEvaluator(&mcts.HashEvaluator{}, func() mcts.Evaluator { return broken }, 2, 1)
-	if err := ev.Evaluate(t.Context(), randomBatch(rng, 4)); !errors.Is(err, errBroken) {
-		t.Errorf("the second thread failed: %v", err)
-	}
-}
-
 func TestPolicyTemperature(t *testing.T) {
 	for _, c := range []struct {
 		temperature float64
@@ -107,7 +50,7 @@ func TestPolicyTemperature(t *testing.T) {
 		}
 	}
 	b, plain := randomBatch(rand.New(rand.NewPCG(1, 2)), 3), randomBatch(rand.New(rand.NewPCG(1, 2)), 3)
-	if err := newEvaluator(&mcts.HashEvaluator{}, nil, 1, 1.7).Evaluate(t.Context(), b); err != nil {
+	if err := (evaluator{&mcts.HashEvaluator{}, 1 / 1.7}).Evaluate(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
 	if err := (&mcts.HashEvaluator{}).Evaluate(t.Context(), plain); err != nil {

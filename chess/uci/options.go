@@ -20,7 +20,8 @@ const (
 	bytesPerAnswer    = 220  // of the cache, see mcts.NewCache
 	defaultTree       = 1024 // MiB of the search tree
 	maxTree           = 32768
-	nodesPerMiB       = 1024 // of the tree: a node takes up to a kilobyte, with the copy at a move
+	nodesPerMiB       = 1024    // of the tree: a node takes up to a kilobyte, with the copy at a move
+	maxReserved       = 4 << 20 // nodes of the tree, for which room is made beforehand
 	defaultOverheadMS = 50
 	maxOverheadMS     = 10_000
 	emptyText         = "<empty>" // UCI's way to write an empty string
@@ -70,9 +71,6 @@ func (*settings) fillSearch(c *mcts.Config) {
 
 // answersIn returns how many positions a cache of so many MiB holds.
 func answersIn(mib int) int { return mib << 20 / bytesPerAnswer }
-
-// leaves returns how many leaves of one search are evaluated together.
-func (s *settings) leaves() int { return s.minibatch * s.threads }
 
 // apply writes what the search itself has to know.
 func (s *settings) apply(c *mcts.Config) {
@@ -236,7 +234,7 @@ func (e *Engine) Set(name, value string) error {
 			return err
 		}
 		if o.remakes {
-			e.search = nil
+			e.ready = false
 		}
 		return nil
 	}

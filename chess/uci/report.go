@@ -104,6 +104,10 @@ const (
 	longest  = time.Second
 )
 
+// often is how often a search on the clock is asked for its moves: that takes as long
+// as some of its visits.
+const often = time.Millisecond
+
 // thought is one search under way, and what the GUI was told of it last.
 type thought struct {
 	e      *Engine
@@ -111,28 +115,34 @@ type thought struct {
 	reused uint32      // visits of the kept tree
 	before mcts.Counts // of earlier searches
 	hits   uint64      // of the tables, before
+	single bool        // there is no choice
 
+	top   standing // at asked
+	asked time.Time
 	shown time.Time
 	best  chess.Move
 	depth int
 }
 
-// over says whether the search is to end for another reason than its visits; step
-// is what the next evaluation is expected to take.
-func (t *thought) over(s *span, root *mcts.RootStats, single bool, step time.Duration) bool {
-	if root.Proven != mcts.Unproven || s.depth > 0 && t.meanDepth() >= s.depth {
+// over says whether the search, which has n visits, is to end for another reason than
+// these or its outcome; step is what the next evaluation is expected to take.
+func (t *thought) over(s *span, n uint32, step time.Duration) bool {
+	if s.depth > 0 && t.meanDepth() >= s.depth {
 		return true
 	}
 	if !s.timed() {
 		return false
 	}
 	now := time.Now()
-	top := standingOf(root)
-	top.single = single && root.N > 1
-	if visits := root.N - min(t.reused, root.N); visits >= 100 {
-		top.rate = float64(visits) / max(now.Sub(t.began).Seconds(), 1e-3)
+	if now.Sub(t.asked) >= often {
+		root := t.e.search.Root()
+		t.asked, t.top = now, standingOf(&root)
 	}
-	return s.spent(now, step, top, t.e.settings.analyse)
+	t.top.single = t.single && n > 1
+	if visits := n - min(t.reused, n); visits >= 100 {
+		t.top.rate = float64(visits) / max(now.Sub(t.began).Seconds(), 1e-3)
+	}
+	return s.spent(now, step, t.top, t.e.settings.analyse)
 }
 
 // standingOf returns how the best move stands against the others; proven losses
@@ -184,7 +194,7 @@ func (t *thought) show() {
 	order := root.Order(nil)
 	r := report{
 		depth: t.depth, selDepth: t.e.search.Deepest(), nodes: root.N, elapsed: t.shown.Sub(t.began),
-		hashFull: int(1000 * t.e.cache.Full()), tableHits: t.e.tables.hits - t.hits, wdl: t.e.settings.showWDL,
+		hashFull: int(1000 * t.e.cache.Full()), tableHits: t.e.tables.hits.Load() - t.hits, wdl: t.e.settings.showWDL,
 	}
 	r.newNodes = root.N - min(t.reused, root.N)
 	for i, k := range order[:min(len(order), t.e.settings.multiPV)] {

@@ -1,13 +1,16 @@
 package uci
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
@@ -21,22 +24,52 @@ func withoutTime(lines []string) (cut []string) {
 	return cut
 }
 
-// TestThreads: the search depends on how many leaves are evaluated together, not
-// on the threads that do it.
+// counting counts the positions that it is asked about, and fails from the one on that
+// failsFrom names.
+type counting struct {
+	mcts.HashEvaluator
+	positions atomic.Int64
+	failsFrom int64 // 0 = never
+}
+
+func (c *counting) Evaluate(ctx context.Context, b *encoding.Batch) error {
+	if n := c.positions.Add(int64(b.N)); c.failsFrom > 0 && n >= c.failsFrom {
+		return errBroken
+	}
+	return c.HashEvaluator.Evaluate(ctx, b)
+}
+
+// TestThreads: all threads search, all visits are one tree's, and there are not more
+// of them than were wanted; with a thread whose net fails the others go on.
 func TestThreads(t *testing.T) {
-	var want []string
-	for _, threads := range []int{1, 2, 6} {
-		e := &Engine{Name: "test", Net: &mcts.HashEvaluator{}, Search: mcts.DefaultConfig(), Another: func() mcts.Evaluator { return &mcts.HashEvaluator{} }}
-		g := playEngine(t.Context(), t, e)
-		g.send(fmt.Sprintf("setoption name Threads value %d", threads), fmt.Sprintf("setoption name MinibatchSize value %d", 12/threads), "setoption name MultiPV value 4", "position startpos", "go nodes 400")
-		last, before := g.expect("bestmove")
-		all := infos(before)
-		got := append(withoutTime(all[len(all)-4:]), last)
-		if want == nil {
-			want = got
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%d threads: %q, one: %q", threads, got, want)
+	for _, gumbel := range []string{"false", "true"} {
+		for _, threads := range []int{1, 2, 6} {
+			nets := []*counting{{}}
+			e := &Engine{Name: "test", Net: nets[0], Search: mcts.DefaultConfig(), Another: func() mcts.Evaluator {
+				nets = append(nets, &counting{})
+				if len(nets) == 4 {
+					nets[3].failsFrom = 5
+				}
+				return nets[len(nets)-1]
+			}}
+			g := playEngine(t.Context(), t, e)
+			g.send(fmt.Sprintf("setoption name Threads value %d", threads), "setoption name NNCacheSize value 0", "setoption name Gumbel value "+gumbel,
+				"position startpos moves e2e4", "go nodes 1000")
+			_, before := g.expect("bestmove")
+			if got := numberIn(t, before[len(before)-1], "nodes"); got != 1001 {
+				t.Errorf("%d threads: %d nodes", threads, got)
+			}
+			g.send("go movetime 300")
+			_, lines := g.expect("bestmove")
+			lines = append(lines, before...)
+			if failed := slices.ContainsFunc(lines, func(line string) bool { return strings.HasSuffix(line, "the net is broken") }); failed != (threads > 3) {
+				t.Errorf("%d threads: %q", threads, lines)
+			}
+			for i, net := range nets {
+				if net.positions.Load() == 0 {
+					t.Errorf("thread %d of %d was never asked", i, threads)
+				}
+			}
 		}
 	}
 }

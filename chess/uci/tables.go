@@ -3,23 +3,23 @@ package uci
 import (
 	"fmt"
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/chess/syzygy"
 )
 
-// tables are Syzygy tables that count what they know. Used by one goroutine at a
-// time.
+// tables are Syzygy tables that count what they know.
 type tables struct {
 	open     *syzygy.Tables // nil = none
-	hits     uint64         // positions that they have answered
+	hits     atomic.Uint64  // positions that they have answered
 	reported bool           // the GUI knows of a broken table
 }
 
 // Probe implements mcts.Prober.
 func (t *tables) Probe(b *chess.Board) (wdl int, ok bool) {
 	if wdl, ok = t.open.Probe(b); ok {
-		t.hits++
+		t.hits.Add(1)
 	}
 	return wdl, ok
 }
@@ -30,14 +30,14 @@ func (e *Engine) openTables(text string) error {
 	if text == emptyText {
 		text = ""
 	}
-	var t tables
+	var open *syzygy.Tables
 	if text != "" {
 		var err error
-		if t.open, err = syzygy.Open(filepath.SplitList(text)...); err != nil {
+		if open, err = syzygy.Open(filepath.SplitList(text)...); err != nil {
 			return fmt.Errorf("SyzygyPath: %w", err)
 		}
 	}
-	e.tables, e.settings.syzygyPath = t, text
+	e.tables.open, e.tables.reported, e.settings.syzygyPath = open, false, text
 	return nil
 }
 
@@ -48,7 +48,7 @@ func (t *tables) keep(h *chess.History) (kept []chess.Move) {
 		return nil
 	}
 	ranked, _ := t.open.RankRoot(h)
-	t.hits += uint64(len(ranked))
+	t.hits.Add(uint64(len(ranked)))
 	for _, m := range ranked {
 		if m.Kept {
 			kept = append(kept, m.Move)

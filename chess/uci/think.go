@@ -71,28 +71,42 @@ func (e *Engine) think(ctx context.Context, s *span) {
 // reply that it expects, or NoMove.
 func (e *Engine) find(ctx context.Context, s *span, list *chess.MoveList) (move, reply chess.Move) {
 	e.follow()
-	hits := e.tables.hits
+	hits := e.tables.hits.Load()
 	only := e.allowed(s.only)
 	if len(only) > 0 && len(only) < list.N {
 		e.search.DropTree() // what it knows of other moves would count
 	}
 	visits := s.visits(e.settings.nodes)
 	byVisits := visits > 0 && visits <= mcts.GumbelVisits && !s.timed() && !s.infinite && !s.ponder && s.depth == 0 && s.mate == 0 && e.settings.multiPV == 1
+	room := min(e.Search.MaxNodes, maxReserved)
+	if visits > 0 {
+		room = min(room, 2*visits) // the tree that was kept, too
+	}
+	e.search.Reserve(room)
 	e.search.BeginWith(rand.New(rand.NewPCG(1, 1)), mcts.Options{Limits: mcts.Limits{Simulations: visits}, Only: only, PUCT: !byVisits})
-	t := &thought{e: e, began: s.began, shown: s.began, reused: e.search.Root().N, before: e.search.Counts(), hits: hits}
-	single := list.N == 1 || len(only) == 1
-	for root := e.search.Root(); !e.search.Done(); root = e.search.Root() {
-		leaves := min(e.settings.leaves(), max(1, int(root.N)))
-		if root.N > 0 && (ctx.Err() != nil || t.over(s, &root, single, e.pace.of(leaves))) {
+	t := &thought{e: e, began: s.began, shown: s.began, before: e.search.Counts(), hits: hits}
+	t.reused, _ = e.search.Visits()
+	t.single = list.N == 1 || len(only) == 1
+	var others *helpers
+	for !e.search.Done() {
+		n, proven := e.search.Visits()
+		leaves := min(e.settings.minibatch, max(1, int(n)))
+		if n > 0 && (ctx.Err() != nil || proven != mcts.Unproven || t.over(s, n, e.pace.of(leaves))) {
 			break
 		}
-		if err := e.grow(ctx, leaves); err != nil {
+		if others == nil && len(e.threads) > 1 && int(n) >= e.settings.minibatch*len(e.threads) {
+			others = e.help(ctx)
+		}
+		if err := e.grow(ctx, leaves, n == 0); err != nil {
 			if ctx.Err() == nil {
 				e.fault(err)
 			}
 			break
 		}
 		t.progress()
+	}
+	if others != nil {
+		others.end()
 	}
 	t.show()
 	root := e.search.Root()
@@ -131,26 +145,18 @@ func (e *Engine) follow() {
 	}
 }
 
-// grow gathers a batch of up to so many leaves, has it evaluated and backed up.
-// On an error the leaves are forgotten and the tree is as before. Without an
-// evaluation of the root there is no choice of a move, so that one is not
-// cancelled by ctx.
-func (e *Engine) grow(ctx context.Context, leaves int) error {
-	if e.search.Root().N == 0 {
+// grow lets the search have up to so many leaves more. Without an evaluation of the
+// root there is no choice of a move, so that one, the first, is not cancelled by ctx.
+func (e *Engine) grow(ctx context.Context, leaves int, first bool) error {
+	if first {
 		ctx = context.WithoutCancel(ctx)
 	}
 	began := time.Now()
-	e.batch.Reset()
-	if e.search.GatherSome(e.batch, leaves, burst) == 0 {
-		return nil
+	rows, err := e.threads[0].grow(ctx, e.search, leaves)
+	if rows > 0 && err == nil {
+		e.pace.note(leaves, time.Since(began))
 	}
-	if err := e.ev.Evaluate(ctx, e.batch); err != nil {
-		e.search.Cancel()
-		return err
-	}
-	e.search.Apply(e.batch)
-	e.pace.note(leaves, time.Since(began))
-	return nil
+	return err
 }
 
 // instinct returns the move that the net likes best without a search, of those
@@ -159,13 +165,14 @@ func (e *Engine) instinct(ctx context.Context, list *chess.MoveList, wanted []ch
 	if len(wanted) == 0 {
 		wanted = list.Slice()
 	}
-	e.batch.Reset()
-	row := encoding.AppendPosition(e.batch, e.line, list)
-	if err := e.ev.Evaluate(context.WithoutCancel(ctx), e.batch); err != nil {
+	t := &e.threads[0]
+	t.batch.Reset()
+	row := encoding.AppendPosition(t.batch, e.line, list)
+	if err := t.ev.Evaluate(context.WithoutCancel(ctx), t.batch); err != nil {
 		e.fault(err)
 		return wanted[0]
 	}
-	prior := e.batch.PriorOf(row)
+	prior := t.batch.PriorOf(row)
 	return slices.MaxFunc(wanted, func(a, b chess.Move) int {
 		return cmp.Compare(prior[list.Index(a)], prior[list.Index(b)])
 	})

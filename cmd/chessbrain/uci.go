@@ -39,11 +39,11 @@ named it plays with runs/chessbrain, and where that is not there, with the net i
 
 The GUI sets the options that the engine lists in its answer to uci; --option sets them for a GUI that cannot. Values of
 spins are whole numbers, of checks true or false:
-  Threads             threads that evaluate positions
+  Threads             threads that search the tree, each with an evaluator of its own
   Hash, NNCacheSize   memory for answers of the net, in MiB or in positions; the later one counts
   RamLimitMb          memory of the search tree in MiB; a search ends where it is used up
   Nodes               visits of a plain go
-  MinibatchSize       positions that a thread evaluates at once
+  MinibatchSize       positions that each thread evaluates at once
   MultiPV             lines that are shown
   Move Overhead       milliseconds that a move loses beside the thinking
   CPuct, CPuctBase, CPuctFactor, FpuReduction, PolicyTemperature   as in training; a factor of 0 = CPuct is constant
@@ -58,7 +58,7 @@ spins are whole numbers, of checks true or false:
 	}
 	c.Flags().StringVar(&f.net, "net", "", "play with this net: a file (safetensors or .pb.gz), or builtin, the net inside the program")
 	c.Flags().IntVar(&f.visits, "visits", 800, "visits of a plain go")
-	c.Flags().IntVar(&f.threads, "threads", 1, "threads that evaluate positions")
+	c.Flags().IntVar(&f.threads, "threads", 1, "threads that search, best as many as the machine has cores")
 	c.Flags().StringArrayVar(&f.options, "option", nil, "option of the engine, NAME=VALUE; may be given several times")
 	bindPlayDevice(c, &f.device, "auto", &f.precision)
 	return c
