@@ -49,6 +49,8 @@ func TestConfigValidate(t *testing.T) {
 		},
 		"one policy loss": func(c *Config) { c.Losses = append(c.Losses, Loss{Head: HeadPolicy, Kind: CrossEntropy, Metric: "p2"}) },
 		"q_ratio":         func(c *Config) { c.Losses[1].Mix = &Mix{QRatio: 2} },
+		"schedule of":     func(c *Config) { c.Losses[1].Mix = &Mix{Schedule: ConstantLR(1.5)} },
+		"at each step":    func(c *Config) { c.Losses[1].Mix = &Mix{Schedule: Schedule{}} },
 		"target":          func(c *Config) { c.Losses[1].Target = encoding.NumTargets },
 	} {
 		c := DefaultConfig()

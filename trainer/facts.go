@@ -121,7 +121,7 @@ func (l *Loss) known(b *encoding.TrainBatch, i int) bool {
 	return t.Q == t.Q
 }
 
-// Floors returns the least value that each loss can have on the rows of a batch,
+// Floors returns the least value that each loss can have at step 0 on the rows of a batch,
 // in the order of losses: the entropy of the targets (nats) for cross entropies of the
 // policy and the value, 0 for the others. Means, weights of rows and unknown targets are as in Measure;
 // the standard error is not filled in, and of L2 nothing.

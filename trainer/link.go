@@ -164,6 +164,9 @@ func (l *link) run(next func() (*encoding.TrainBatch, pass, error), s *sums) (ob
 			err = errors.Join(err, dropErr)
 		}
 	}()
+	if err := l.blend(); err != nil {
+		return 0, err
+	}
 	var working *batchFacts // of the batch that the device works on; nil = none
 	finish := func() error {
 		if working == nil {
@@ -199,6 +202,18 @@ func (l *link) run(next func() (*encoding.TrainBatch, pass, error), s *sums) (ob
 		}
 		working = facts
 	}
+}
+
+// blend tells the device the shares of the step that comes next: those of schedules.
+func (l *link) blend() error {
+	for k, i := range l.losses {
+		if m := l.t.cfg.Losses[i].Mix; m != nil && m.Schedule != nil {
+			if err := l.Blend(k, float32(m.At(l.t.progress.Step))); err != nil {
+				return fmt.Errorf("change the blend of %s: %w", l.t.cfg.Losses[i].Metric, err)
+			}
+		}
+	}
+	return nil
 }
 
 // stage copies a micro-batch, or the names of its rows, to the device.

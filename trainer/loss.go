@@ -59,8 +59,9 @@ type Loss struct {
 
 // Mix blends two targets, as Leela's q_ratio does.
 type Mix struct {
-	QRatio float64 // share of Other, [0,1]
-	Other  encoding.Target
+	QRatio   float64  // share of Other, [0,1]
+	Schedule Schedule // of shares by step, in the place of QRatio; nil = there is none
+	Other    encoding.Target
 }
 
 // DefaultLosses are those of the configuration: policy cross entropy, WDL cross
@@ -105,6 +106,8 @@ func (l *Loss) validate(field string) error {
 		return configError(field, "target %d is unknown", l.Target)
 	case l.Mix != nil && !(l.Mix.QRatio >= 0 && l.Mix.QRatio <= 1):
 		return configError(field, "q_ratio %v is outside [0,1]", l.Mix.QRatio)
+	case l.Mix != nil && l.Mix.Schedule != nil && (l.Mix.Schedule.Validate() != nil || l.Mix.Schedule.Largest() > 1):
+		return configError(field, "the schedule of q_ratio has no share in [0,1] at each step")
 	case l.Mix != nil && l.Mix.Other >= encoding.NumTargets:
 		return configError(field, "mixed target %d is unknown", l.Mix.Other)
 	}
@@ -117,19 +120,20 @@ var deviceHeads = map[Head]device.Head{HeadPolicy: device.Policy, HeadValue: dev
 // Auxiliary says whether the loss is of the auxiliary head.
 func (l *Loss) Auxiliary() bool { return deviceHeads[l.Head].Output() == nn.Auxiliary }
 
-// term is a loss in the device's words.
+// term is a loss in the device's words, as it is at step 0.
 func (l *Loss) term() device.Term {
 	t := device.Term{Head: deviceHeads[l.Head], Weight: l.Weight, Target: l.Target}
 	if l.Kind == SoftCross {
 		t.Temperature = l.Temperature
 	}
 	if l.Mix != nil {
-		t.Other, t.Ratio = l.Mix.Other, float32(l.Mix.QRatio)
+		t.Other, t.Ratio = l.Mix.Other, float32(l.Mix.At(0))
 	}
 	return t
 }
 
-// target returns what a row should learn; a field that is not known is NaN.
+// target returns what a row should learn at step 0; which fields are known is the same at
+// each step. A field that is not known is NaN.
 func (l *Loss) target(targets *[encoding.NumTargets]encoding.QDM) encoding.QDM {
 	t, value := l.term(), nn.ValueWDL
 	if l.Kind == MSE {

@@ -23,7 +23,7 @@ type Trainer struct {
 	act    int32
 	layout *layout
 	mem    memory
-	terms  [3][]device.Term // by head, in the order of the configuration
+	terms  [3][]*device.Term // by head, in the order of the configuration
 
 	params, grads, swa   driver.Ptr // [layout.trained]
 	moments              []driver.Ptr
@@ -92,7 +92,9 @@ func (d *Device) NewTrainer(cfg device.Config) (*Trainer, error) {
 		return nil, fmt.Errorf("%w: training on a GPU has no optimizer NADAMW: take ADAMW, or train with --device cpu", nn.ErrArch)
 	}
 	t := &Trainer{dev: d, cfg: cfg, typ: typ, act: activation(cfg.Arch), layout: newLayout(cfg.Arch), mem: memory{d: d.driver}}
-	for _, term := range cfg.Terms {
+	t.cfg.Terms = slices.Clone(cfg.Terms)
+	for i := range t.cfg.Terms {
+		term := &t.cfg.Terms[i]
 		t.terms[term.Head] = append(t.terms[term.Head], term)
 		if len(t.terms[term.Head]) > kernels.MaxTerms {
 			return nil, fmt.Errorf("more than %d losses of one head", kernels.MaxTerms)
@@ -191,6 +193,15 @@ func (t *Trainer) build() (err error) {
 
 // Precision implements device.Trainer.
 func (t *Trainer) Precision() (device.Precision, string) { return t.cfg.Precision, "" }
+
+// Blend implements device.Trainer. Captured passes have the old ratio in them.
+func (t *Trainer) Blend(term int, ratio float32) error {
+	if t.cfg.Terms[term].Ratio == ratio {
+		return nil
+	}
+	t.cfg.Terms[term].Ratio = ratio
+	return errors.Join(t.compute.Synchronize(), destroyAll(t.slots[0].graphs), destroyAll(t.slots[1].graphs))
+}
 
 // Stage implements device.Trainer.
 func (t *Trainer) Stage(b *encoding.TrainBatch) error {

@@ -210,6 +210,29 @@ func TestSteps(t *testing.T) {
 	}
 }
 
+// TestBlends: full batches, whose passes are captured, learn the blend of their step.
+func TestBlends(t *testing.T) {
+	cfg := trainer.DefaultConfig()
+	cfg.BatchSize, cfg.Schedule = 4, trainer.ConstantLR(.003)
+	cfg.Losses[1].Mix.Schedule = trainer.Schedule{{DurationSteps: []int64{32}, LR: []float64{1, 0}, Transition: []trainer.Transition{trainer.Linear}}}
+	net := nntest.Net(smallArch(), 5)
+	cpu, gpu := newTrainer(t, nil, net, cfg), newTrainer(t, openEmulated(t, emulated.Options{}), net, cfg)
+	a, b := randomBatches(1, 4), randomBatches(1, 4)
+	a.again, b.again = true, true
+	for _, step := range []int64{0, 16, 32} {
+		for _, tr := range []*trainer.Trainer{cpu, gpu} {
+			if err := tr.Continue(trainer.Continuation{Steps: step}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 3 { // two slots, and a captured pass that comes again
+			want, got := mustStep(t, cpu, a), mustStep(t, gpu, b)
+			sameMeasures(t, got.Measures, want.Measures, 1e-4)
+		}
+	}
+	sameNet(t, "net", gpu.Net(), cpu.Net(), 1e-3)
+}
+
 func smallArch() nn.Arch { return nntest.Resized(nn.Tower(16, 1), 4, 8, 2, 8) }
 
 func sameNet(t *testing.T, what string, got, want *nn.Net, bound float64) {

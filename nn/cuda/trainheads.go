@@ -112,7 +112,7 @@ type policyHead struct {
 	weight  float32
 }
 
-func newPolicyHead(t *Trainer, of *nn.Head, term device.Term) *policyHead {
+func newPolicyHead(t *Trainer, of *nn.Head, term *device.Term) *policyHead {
 	h := &policyHead{t: t, weight: float32(term.Weight)}
 	if of.Kind == nn.PolicyClassical {
 		h.flat = newFlattened(t, "policy.conv1", "policy.bn", "policy.fc", false)
@@ -169,10 +169,10 @@ type scalarHead struct {
 	dlogits driver.Ptr // T
 	which   device.Head
 	formula int32 // kernels.ScalarLossArgs.Head
-	terms   []device.Term
+	terms   []*device.Term
 }
 
-func newScalarHead(t *Trainer, of *nn.Head, which device.Head, terms []device.Term) *scalarHead {
+func newScalarHead(t *Trainer, of *nn.Head, which device.Head, terms []*device.Term) *scalarHead {
 	name := of.Output
 	h := &scalarHead{t: t, which: which, terms: terms, formula: kernels.LossWDL, flat: newFlattened(t, name+".conv", name+".bn", name+".fc1", of.Kind == nn.HeadPooled), fc2: newConv(t, name+".fc2", 0, true)}
 	switch {

@@ -193,6 +193,9 @@ type Trainer interface {
 	// slices have the right lengths.
 	Upload(s *State) error
 	Download(s *State) error
+	// Blend replaces the Ratio of a term, by its index in Config.Terms. No pass may be
+	// started and not finished.
+	Blend(term int, ratio float32) error
 	// Stage copies a micro-batch towards the device, which may be at work on another;
 	// b may be changed as soon as it returns. At most two batches are staged and not
 	// finished.

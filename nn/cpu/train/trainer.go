@@ -152,6 +152,12 @@ func (t *trainer) Precision() (device.Precision, string) {
 	return t.cfg.Precision, ""
 }
 
+// Blend implements device.Trainer.
+func (t *trainer) Blend(term int, ratio float32) error {
+	t.terms[term].Ratio = ratio
+	return nil
+}
+
 // Stage implements device.Trainer.
 func (t *trainer) Stage(b *encoding.TrainBatch) error {
 	if len(t.free) == 0 {
