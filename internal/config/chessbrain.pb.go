@@ -6291,6 +6291,9 @@ type Loss struct {
 	Target *Loss_Target `protobuf:"varint,3,opt,name=target,enum=chessbrain.config.v1.Loss_Target,def=0" json:"target,omitempty"`
 	// Share of mix_target in a blend with target. Where a row knows one of the two only, it learns that one.
 	QRatio *float64 `protobuf:"fixed64,4,opt,name=q_ratio,json=qRatio,def=0" json:"q_ratio,omitempty"`
+	// q_ratio by optimizer step, "1@0,0.6@8000": in a line from each share at the step after @ to the next, the last one
+	// holds. Empty = q_ratio throughout.
+	QRatioSchedule *string `protobuf:"bytes,9,opt,name=q_ratio_schedule,json=qRatioSchedule" json:"q_ratio_schedule,omitempty"`
 	// The other part of the blend.
 	MixTarget *Loss_Target `protobuf:"varint,5,opt,name=mix_target,json=mixTarget,enum=chessbrain.config.v1.Loss_Target,def=1" json:"mix_target,omitempty"`
 	// Factor in the objective.
@@ -6368,6 +6371,13 @@ func (x *Loss) GetQRatio() float64 {
 		return *x.QRatio
 	}
 	return Default_Loss_QRatio
+}
+
+func (x *Loss) GetQRatioSchedule() string {
+	if x != nil && x.QRatioSchedule != nil {
+		return *x.QRatioSchedule
+	}
+	return ""
 }
 
 func (x *Loss) GetMixTarget() Loss_Target {
@@ -7927,12 +7937,13 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x06Warmup\x129\n" +
 	"\x05steps\x18\x01 \x01(\x03:\x010B \x8a\xb5\x18\b[0,1e15]\x92\xb5\x18\x10\n" +
 	"\fwarmup-steps\x18\tR\x05steps\x12\x1d\n" +
-	"\x06katago\x18\x02 \x01(\b:\x05falseR\x06katago\"\xcf\x05\n" +
+	"\x06katago\x18\x02 \x01(\b:\x05falseR\x06katago\"\xf9\x05\n" +
 	"\x04Loss\x123\n" +
 	"\x04head\x18\x01 \x01(\x0e2\x1f.chessbrain.config.v1.Loss.HeadR\x04head\x123\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1f.chessbrain.config.v1.Loss.KindR\x04kind\x12A\n" +
 	"\x06target\x18\x03 \x01(\x0e2!.chessbrain.config.v1.Loss.Target:\x06RESULTR\x06target\x12%\n" +
-	"\aq_ratio\x18\x04 \x01(\x01:\x010B\t\x8a\xb5\x18\x05[0,1]R\x06qRatio\x12F\n" +
+	"\aq_ratio\x18\x04 \x01(\x01:\x010B\t\x8a\xb5\x18\x05[0,1]R\x06qRatio\x12(\n" +
+	"\x10q_ratio_schedule\x18\t \x01(\tR\x0eqRatioSchedule\x12F\n" +
 	"\n" +
 	"mix_target\x18\x05 \x01(\x0e2!.chessbrain.config.v1.Loss.Target:\x04ROOTR\tmixTarget\x12&\n" +
 	"\x06weight\x18\x06 \x01(\x01:\x011B\v\x8a\xb5\x18\a[0,1e6]R\x06weight\x12\x16\n" +

@@ -45,6 +45,10 @@ func CheckConfig(e *config.Effective) error {
 	}
 	refuse(t.GetSource() == config.Training_LOADER && auxiliary(c), "training.losses",
 		"leave them away, or take source SELFPLAY, DIR or SHUFFLED", "rows of source LOADER have no targets for auxiliary losses")
+	_, err := losses(t.GetLosses())
+	if bad, ok := errors.AsType[*config.Error](err); ok {
+		refuse(true, bad.Field, bad.Remedy, bad.Reason)
+	}
 	refuse(fsx.IsFile(t.GetSourceDir()), "training.source_dir", "name a directory", "it is a file")
 	checkPace(t, refuse)
 	x := c.GetExport()

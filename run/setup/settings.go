@@ -87,7 +87,8 @@ func blocksOf(m *config.Arch) []nn.Block {
 
 // auxiliary says whether a loss of the configuration is of the auxiliary head.
 func auxiliary(c *config.Config) bool {
-	return slices.ContainsFunc(losses(c.GetTraining().GetLosses()), func(l trainer.Loss) bool { return l.Auxiliary() })
+	all, _ := losses(c.GetTraining().GetLosses())
+	return slices.ContainsFunc(all, func(l trainer.Loss) bool { return l.Auxiliary() })
 }
 
 // trainedArch is the net that a configuration makes: that of its model.arch, with an
@@ -131,7 +132,11 @@ func TrainerConfig(c *config.Config, arch nn.Arch) (trainer.Config, error) {
 		}
 		k.Schedule = append(k.Schedule, rule)
 	}
-	k.Losses = trainer.LossesFor(arch, losses(t.GetLosses()))
+	all, err := losses(t.GetLosses())
+	if err != nil {
+		return k, err
+	}
+	k.Losses = trainer.LossesFor(arch, all)
 	if err := k.Validate(); err != nil {
 		return k, &config.Error{Field: "training", Reason: err.Error()}
 	}
@@ -140,8 +145,8 @@ func TrainerConfig(c *config.Config, arch nn.Arch) (trainer.Config, error) {
 
 // losses turns the configured list into the trainer's. The schema has the targets in the
 // order of encoding.Target.
-func losses(list []*config.Loss) (all []trainer.Loss) {
-	for _, l := range list {
+func losses(list []*config.Loss) (all []trainer.Loss, err error) {
+	for i, l := range list {
 		loss := trainer.Loss{
 			Head: trainer.Head(strings.ToLower(l.GetHead().String())), Kind: trainer.LossKind(strings.ToLower(l.GetKind().String())),
 			Target: encoding.Target(l.GetTarget()), Weight: l.GetWeight(), Metric: l.GetMetric(),
@@ -149,12 +154,16 @@ func losses(list []*config.Loss) (all []trainer.Loss) {
 		if loss.Kind == trainer.SoftCross {
 			loss.Temperature = l.GetTemperature()
 		}
-		if l.GetQRatio() > 0 {
-			loss.Mix = &trainer.Mix{QRatio: l.GetQRatio(), Other: encoding.Target(l.GetMixTarget())}
+		shares, err := trainer.ParseShares(l.GetQRatioSchedule())
+		if err != nil {
+			return nil, &config.Error{Field: fmt.Sprintf("training.losses[%d].q_ratio_schedule", i), Reason: err.Error()}
+		}
+		if l.GetQRatio() > 0 || shares != nil {
+			loss.Mix = &trainer.Mix{QRatio: l.GetQRatio(), Schedule: shares, Other: encoding.Target(l.GetMixTarget())}
 		}
 		all = append(all, loss)
 	}
-	return all
+	return all, nil
 }
 
 // searchConfig turns the configuration's mcts section into the search's.

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/selfplay"
@@ -93,6 +94,25 @@ func TestDefaultLossesAgree(t *testing.T) {
 	}
 	if want := trainer.LossesFor(arch, trainer.DefaultLosses()); !reflect.DeepEqual(got.Losses, want) {
 		t.Errorf("configuration %+v\ntrainer %+v", got.Losses, want)
+	}
+}
+
+// TestShares: a schedule of q_ratio reaches the loss, one that cannot be read is named.
+func TestShares(t *testing.T) {
+	const text = "training { losses { head: POLICY kind: CROSS_ENTROPY metric: 'p' } losses { head: VALUE kind: WDL_CROSS_ENTROPY metric: 'v' mix_target: ST q_ratio_schedule: '%' } }"
+	c, err := TrainerConfig(resolve(t, strings.Replace(text, "%", "1@0,0.5@16", 1)).Config, nn.DefaultArch())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := c.Losses[1].Mix; c.Losses[0].Mix != nil || m == nil || m.Other != encoding.TargetST || m.At(16) != .5 {
+		t.Errorf("%+v", c.Losses)
+	}
+	bad := resolve(t, strings.Replace(text, "%", "1@3", 1))
+	_, err = TrainerConfig(bad.Config, nn.DefaultArch())
+	for _, err := range []error{err, CheckConfig(bad)} {
+		if err == nil || !strings.Contains(err.Error(), `training.losses[1].q_ratio_schedule: schedule "1@3": the first point is at step 3`) {
+			t.Errorf("error %v", err)
+		}
 	}
 }
 
