@@ -144,6 +144,9 @@ func (b *backfill) checkPurpose() error {
 		text := fmt.Sprintf("%s: %s %s target %d", l.Metric, l.Head, l.Kind, l.Target)
 		if l.Mix != nil {
 			text += fmt.Sprintf(" q_ratio %g of %d", l.Mix.QRatio, l.Mix.Other)
+			if l.Mix.Schedule != nil {
+				text += fmt.Sprintf(", by step %v", l.Mix.Schedule)
+			}
 		}
 		want.Losses = append(want.Losses, text)
 	}

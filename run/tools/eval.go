@@ -64,6 +64,11 @@ func Eval(ctx context.Context, s *Subject, rows *Rows, opt EvalOptions) (r *Resu
 	err = s.train(sized, func(t *trainer.Trainer, c *trainer.Config) (err error) {
 		limit := cmp.Or(opt.Batches*c.BatchSize, opt.Rows)
 		losses = c.Losses
+		if s.Checkpoint != nil { // blends are those of its step
+			if err := t.Continue(trainer.Continuation{Steps: s.Checkpoint.Manifest.Step}); err != nil {
+				return err
+			}
+		}
 		e, err = t.Evaluate(ctx, &tap{rows.Pass(limit), opt.Keep}, cmp.Or(limit, math.MaxInt))
 		return err
 	})

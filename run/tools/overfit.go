@@ -92,6 +92,11 @@ func Overfit(ctx context.Context, s *Subject, rows *Rows, opt OverfitOptions, sh
 		r.LR = cmp.Or(opt.LR, c.Schedule.Largest())
 		c.BatchSize, c.GradAccumSteps, c.Schedule = batch.N, 1, trainer.ConstantLR(r.LR)
 		c.Warmup, c.SWA = trainer.Warmup{}, trainer.SWAConfig{}
+		for _, l := range c.Losses {
+			if l.Mix != nil {
+				l.Mix.QRatio, l.Mix.Schedule = l.Mix.At(0), nil
+			}
+		}
 		c.Losses = slices.DeleteFunc(c.Losses, func(l trainer.Loss) bool { return l.Head == trainer.HeadWeights })
 	}
 	return r, s.train(fixed, func(t *trainer.Trainer, c *trainer.Config) error {

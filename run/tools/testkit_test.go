@@ -19,15 +19,19 @@ import (
 )
 
 // tiny makes a run of a second: 24 steps, checkpoints at steps 0, 6, ... 24, some
-// validation games, averages. The rule of 50 moves ends some games, the limit others. It
-// computes in fp32 everywhere.
+// validation games, averages, a blend that changes. The rule of 50 moves ends some games,
+// the limit others. It computes in fp32 everywhere.
 const tiny = `
 name: "toy"
 run_dir: %q
 selfplay { episodes: 8 max_plies: 12 openings { positions { fen: "4k3/r7/8/8/8/8/R7/4K3 w - - 92 90" } positions { fen: "4k2r/6pp/8/8/8/8/PP6/R3K3 w - - 0 1" } } }
 mcts { simulations: 2 cache_entries: 100 }
 model { arch { conv_tower { filters: 8 blocks: 1 } value_channels: 4 value_hidden: 8 moves_left_channels: 2 moves_left_hidden: 8 } }
-training { threads: 1 amp: OFF batch_size: 4 steps_per_episode: 3 swa { period: 4 } validation { share: 0.3 every: 4 max_rows: 16 } checkpoint { interval: 2 keep_last: 20 } }
+training { threads: 1 amp: OFF batch_size: 4 steps_per_episode: 3 swa { period: 4 } validation { share: 0.3 every: 4 max_rows: 16 } checkpoint { interval: 2 keep_last: 20 }
+  losses { head: POLICY kind: CROSS_ENTROPY weight: 1 metric: "policy_loss" }
+  losses { head: VALUE kind: WDL_CROSS_ENTROPY q_ratio_schedule: "1@0,0.5@16" weight: 0.25 metric: "value_loss" }
+  losses { head: MOVES_LEFT kind: HUBER weight: 0.1 metric: "moves_left_loss" }
+  losses { head: WEIGHTS kind: L2 weight: 1e-3 metric: "l2_loss" } }
 `
 
 var quiet = slog.New(slog.DiscardHandler)

@@ -119,9 +119,10 @@ func (r *reporter) compareWithFirst(ctx context.Context) (first, last *monitor.V
 	if err != nil {
 		return nil, nil, err
 	}
+	now := untrained.Continue(trainer.Continuation{Steps: r.trainer.NumSteps()}) // blends of both are those of today
 	first, firstErr := r.evaluate(ctx, untrained, monitor.WeightsUntrained, summaryRows)
 	last, lastErr := r.evaluate(ctx, r.trainer, monitor.WeightsRaw, summaryRows)
-	return first, last, errors.Join(firstErr, lastErr, untrained.Close())
+	return first, last, errors.Join(now, firstErr, lastErr, untrained.Close())
 }
 
 // LossNumbers are losses by metric name.
