@@ -3,6 +3,7 @@ package mcts
 import (
 	"math/bits"
 	"sync"
+	"unsafe"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
@@ -105,6 +106,17 @@ func NewSharedCache(positions int) *Cache {
 
 // part returns the part of a shared cache that k may be in.
 func (c *Cache) part(k key) *cachePart { return &c.parts[k.lo>>32%cacheParts] }
+
+// prefetch has fetched what a look for k, and then a put of it, will need.
+func (c *Cache) prefetch(k key) {
+	if c.parts != nil {
+		c = c.part(k).Cache
+	}
+	slot := c.slot(k)
+	prefetchLines(unsafe.Pointer(&c.tags[slot]), 1)
+	prefetchLines(unsafe.Pointer(&c.turn[slot]), 1)
+	prefetchLines(unsafe.Pointer(&c.entries[slot*cacheWays]), cacheWays*int(unsafe.Sizeof(cacheEntry{}))/64)
+}
 
 // lookUp is get of a cache that may be shared; its prior is valid until the next
 // call with the same scratch.

@@ -81,6 +81,7 @@ func (s *Search) descend() (i int32, was kind) {
 		e.vl++
 		move, child := e.move, e.child
 		s.t.release(n)
+		s.t.prefetchNode(child)
 		s.path = append(s.path, step{i, int32(k)})
 		s.h.Push(move)
 		i = child
@@ -97,6 +98,7 @@ func (s *Search) reach(i int32, was kind, b *encoding.Batch) outcome {
 	case was != kindNew:
 		return simBackedUp // over, probed, twofold, or proven
 	}
+	s.t.prefetchChoices()
 	s.h.Board().GenerateMoves(&s.list)
 	if i != 0 && s.terminal(n) {
 		return simBackedUp
@@ -105,14 +107,16 @@ func (s *Search) reach(i int32, was kind, b *encoding.Batch) outcome {
 	var k key
 	if s.cache != nil {
 		k = keyOf(&b.Masks[row], &b.Scalars[row], &s.list)
+		s.cache.prefetch(k)
+	}
+	s.t.addMoves(i, s.list.Slice())
+	if s.cache != nil {
 		if prior, wdl, m, ok := s.cache.lookUp(k, s.list.N, &s.prior); ok {
 			b.DropLast()
-			s.t.addMoves(i, s.list.Slice())
 			s.expand(i, prior, wdl, m)
 			return simCached
 		}
 	}
-	s.t.addMoves(i, s.list.Slice())
 	s.waiting = append(s.waiting, leaf{row: int32(row), node: i, key: k})
 	return simWaits
 }

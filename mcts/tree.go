@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"unsafe"
 
 	"github.com/chessbrain/chessbrain/chess"
 )
@@ -181,6 +182,17 @@ func (t *tree) addMoves(i int32, moves []chess.Move) {
 	choices := t.choicesOf(n)
 	for k, m := range moves {
 		choices[k] = choice{move: m, index: uint8(k)}
+	}
+}
+
+// prefetchNode and prefetchChoices have memory fetched that is needed a moment later: a
+// node, and where the next new node's choices go. Of most trees neither is in a near cache.
+func (t *tree) prefetchNode(i int32) { prefetchLines(unsafe.Pointer(&t.nodes[i]), 1) }
+
+func (t *tree) prefetchChoices() {
+	const usual = 40 // choices
+	if c := t.choices; len(c) < cap(c) {
+		prefetchLines(unsafe.Pointer(unsafe.SliceData(c[len(c):cap(c)])), usual*int(unsafe.Sizeof(choice{}))/64)
 	}
 }
 

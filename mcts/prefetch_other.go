@@ -1,0 +1,7 @@
+//go:build !amd64 && !arm64
+
+package mcts
+
+import "unsafe"
+
+func prefetchLines(unsafe.Pointer, int) {}
