@@ -10,6 +10,9 @@ func (s *Search) expand(i int32, prior []float32, wdl [3]float32, m float32) {
 	for k := range choices {
 		choices[k].prior = prior[k]
 	}
+	if s.exponent != 1 {
+		temper(choices, s.exponent)
+	}
 	s.t.become(n, kindExpanded)
 	if i == 0 {
 		s.openRoot()

@@ -41,6 +41,10 @@ func (s *Search) BeginWith(rng *rand.Rand, o Options) {
 	s.puct = newPUCT(s.cfg)
 	s.gumbel.GumbelConfig = s.cfg.Gumbel
 	s.gumbel.Enabled = s.cfg.Gumbel.Enabled && !o.PUCT
+	s.exponent = 1
+	if t := s.cfg.PolicyTemperature; t > 0 {
+		s.exponent = float32(1 / t)
+	}
 	s.noisy = o.Noise && s.cfg.NoiseEpsilon > 0 && !s.gumbel.Enabled
 	s.forced = o.ForcedPlayouts && s.cfg.ForcedPlayouts > 0 && !s.gumbel.Enabled
 	s.h.Board().GenerateMoves(&s.rootMoves)

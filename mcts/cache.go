@@ -18,7 +18,16 @@ const (
 // does not always show (Chess960 rooks).
 type key struct{ hi, lo uint64 }
 
-func keyOf(masks *[encoding.NumMasks]uint64, scalars *encoding.Scalars, moves *chess.MoveList) key {
+// keyOf returns the key of an input, of which so many boards count, the newest ones; 0 =
+// all of it, exactly.
+func keyOf(masks *[encoding.NumMasks]uint64, scalars *encoding.Scalars, moves *chess.MoveList, boards int) key {
+	if boards > 0 {
+		var counted [encoding.NumMasks]uint64
+		copy(counted[:], masks[:boards*encoding.PlanesPerBoard])
+		about := *scalars
+		about.Rule50 = rule50Bucket(about.Rule50)
+		masks, scalars = &counted, &about
+	}
 	hi, lo := encoding.Key128(masks, scalars)
 	// Two chains of products: one alone would wait for each of its own.
 	h, g := uint64(moves.N), uint64(0)
@@ -32,6 +41,15 @@ func keyOf(masks *[encoding.NumMasks]uint64, scalars *encoding.Scalars, moves *c
 	}
 	h ^= bits.ReverseBytes64(g)
 	return key{hi ^ h, lo ^ bits.ReverseBytes64(h)}
+}
+
+// rule50Bucket returns plies without a capture or pawn move as coarsely as they matter:
+// far from a draw not at all.
+func rule50Bucket(plies uint8) uint8 {
+	if plies < 60 {
+		return 0
+	}
+	return plies / 8
 }
 
 // cacheEntry is one remembered answer. Its priors lie in the ring at [at, at+num)

@@ -106,10 +106,53 @@ func TestKeysTellMovesApart(t *testing.T) {
 	a := chess.MoveList{N: 2, Moves: [256]chess.Move{chess.NewMove(0, 1, 0), chess.NewMove(0, 2, 0)}}
 	b := a
 	b.Moves[1] = chess.NewMove(0, 3, 0)
-	if keyOf(&masks, &scalars, &a) == keyOf(&masks, &scalars, &b) {
+	if keyOf(&masks, &scalars, &a, 0) == keyOf(&masks, &scalars, &b, 0) {
 		t.Error("one key for two lists of moves")
 	}
-	if keyOf(&masks, &scalars, &a) != keyOf(&masks, &scalars, &a) {
+	if keyOf(&masks, &scalars, &a, 0) != keyOf(&masks, &scalars, &a, 0) {
 		t.Error("two keys for one position")
+	}
+}
+
+// TestKeysOfBoards: a key that counts few boards is the same for two lines to one
+// position, not where the position was there before, or where a draw comes near.
+func TestKeysOfBoards(t *testing.T) {
+	of := func(boards int, fen string, moves ...string) key {
+		b, h := encoding.NewBatch(1), chess.NewHistory(chess.StartBoard())
+		if fen != "" {
+			board, err := chess.ParseFEN(fen)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.Reset(board)
+		}
+		for _, text := range moves {
+			m, err := h.Board().ParseUCI(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.Push(m)
+		}
+		var list chess.MoveList
+		h.Board().GenerateMoves(&list)
+		encoding.AppendPosition(b, h, &list)
+		return keyOf(&b.Masks[0], &b.Scalars[0], &list, boards)
+	}
+	one := []string{"g1f3", "g8f6", "b1c3", "b8c6"}
+	other := []string{"b1c3", "b8c6", "g1f3", "g8f6"}
+	for boards, same := range map[int]bool{0: false, 1: true, 2: false, 7: false} {
+		if (of(boards, "", one...) == of(boards, "", other...)) != same {
+			t.Errorf("%d boards: the same key for two lines: %v", boards, !same)
+		}
+	}
+	if back := []string{"g1f3", "g8f6", "f3g1", "f6g8"}; of(1, "", back...) == of(1, "") {
+		t.Error("a repetition has the key of the first time")
+	}
+	const men = "4k3/8/8/8/8/8/3R4/4K3 w - - "
+	if of(1, men+"3 40") != of(1, men+"50 40") || of(1, men+"50 40") == of(1, men+"90 40") || of(0, men+"3 40") == of(0, men+"50 40") {
+		t.Error("plies without a capture count as they should not")
+	}
+	if of(1, "4k3/8/8/8/8/8/8/R3K3 w Q - 0 1") == of(1, "4k3/8/8/8/8/8/8/R3K3 w - - 0 1") {
+		t.Error("castling does not count")
 	}
 }

@@ -3,6 +3,8 @@ package mcts
 import (
 	"fmt"
 	"math"
+
+	"github.com/chessbrain/chessbrain/encoding"
 )
 
 // CPUCTForm selects how the exploration constant depends on the visits.
@@ -52,6 +54,10 @@ type Config struct {
 	// root included) as a draw. It is a value, not a proof.
 	TwofoldDraw bool
 
+	// PolicyTemperature, where it is above 0, raises the net's priors to the power of its
+	// inverse: above 1 the search looks at more moves.
+	PolicyTemperature float64 `json:",omitempty"`
+
 	// VirtualLoss is the number of lost visits that a leaf waiting for its
 	// evaluation counts for in the Q of the moves above it. It matters only
 	// where several leaves of one tree wait at once.
@@ -72,6 +78,11 @@ type Config struct {
 	Gumbel GumbelConfig
 
 	Stop StopConfig
+
+	// CacheBoards is how many boards, from the newest back, two inputs must share to be
+	// given one answer of the cache; plies without a capture count coarsely then. 0 = the
+	// whole input, exactly: else the tree depends on what the cache holds.
+	CacheBoards int `json:",omitempty"`
 
 	// Prober answers endgame-table questions about positions below the root;
 	// nil = none. Its answers count as proven.
@@ -172,6 +183,7 @@ func (c *Config) Validate() error {
 		{"fpu value", c.FPUValue, -1, 1},
 		{"noise alpha", c.NoiseAlpha, 0, 1e6},
 		{"noise epsilon", c.NoiseEpsilon, 0, 1},
+		{"policy temperature", c.PolicyTemperature, 0, 100},
 		{"virtual loss", c.VirtualLoss, 0, 1000},
 		{"max batch", float64(c.MaxBatch), 0, 1 << 15},
 		{"moves-left max effect", c.MovesLeft.MaxEffect, 0, 1},
@@ -182,6 +194,7 @@ func (c *Config) Validate() error {
 		{"gumbel value scale", c.Gumbel.ValueScale, 0, 1000},
 		{"gumbel max visit init", c.Gumbel.MaxVisitInit, 0, 1e6},
 		{"kld gain", c.Stop.KLDGain, 0, 1000},
+		{"cache boards", float64(c.CacheBoards), 0, encoding.HistoryLen - 1},
 	} {
 		if !(f.value >= f.low && f.value <= f.high) {
 			return fmt.Errorf("search settings: %s is %v, allowed is %v to %v", f.name, f.value, f.low, f.high)

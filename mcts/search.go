@@ -22,6 +22,7 @@ type Search struct {
 	h        *chess.History // the line to the root; longer only inside a simulation
 	rootLen  int            // boards in the line to the root
 
+	exponent  float32 // of the priors: 1 / temperature
 	rootMoves chess.MoveList
 	over      chess.Terminal // how the game is over at the root, if it is
 	rootPrior []float32      // priors of the root's edges, with noise
@@ -78,7 +79,7 @@ func (c *Counts) add(other Counts) {
 // New returns a search of the start position. The cache may be nil; several
 // searches may share one if one goroutine drives them all.
 func New(cfg *Config, cache *Cache) *Search {
-	s := &Search{cfg: cfg, cache: cache, t: &tree{}, spare: &tree{}, h: chess.NewHistory(chess.StartBoard())}
+	s := &Search{cfg: cfg, cache: cache, exponent: 1, t: &tree{}, spare: &tree{}, h: chess.NewHistory(chess.StartBoard())}
 	s.DropTree()
 	return s
 }

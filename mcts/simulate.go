@@ -106,7 +106,7 @@ func (s *Search) reach(i int32, was kind, b *encoding.Batch) outcome {
 	row := encoding.AppendPosition(b, s.h, &s.list)
 	var k key
 	if s.cache != nil {
-		k = keyOf(&b.Masks[row], &b.Scalars[row], &s.list)
+		k = keyOf(&b.Masks[row], &b.Scalars[row], &s.list, s.cfg.CacheBoards)
 		s.cache.prefetch(k)
 	}
 	s.t.addMoves(i, s.list.Slice())

@@ -206,6 +206,7 @@ func (e *Engine) prepare() {
 		e.search = mcts.New(&e.Search, nil)
 	}
 	e.search.SetCache(e.cache)
+	e.search.Reserve(min(e.Search.MaxNodes, maxReserved))
 	e.search.Reset(e.line)
 	e.ready = true
 }

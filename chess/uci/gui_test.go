@@ -34,8 +34,13 @@ func play(ctx context.Context, t *testing.T, net mcts.Evaluator) *gui {
 	return playEngine(ctx, t, e)
 }
 
+// playEngine begins a conversation with e. Its tree is small: the memory of an engine that
+// is gone is cleared for the next one.
 func playEngine(ctx context.Context, t *testing.T, e *Engine) *gui {
 	t.Helper()
+	if err := e.Set("RamLimitMb", "64"); err != nil {
+		t.Fatal(err)
+	}
 	inRead, inWrite := io.Pipe()
 	outRead, outWrite := io.Pipe()
 	g := &gui{t: t, in: inWrite, lines: make(chan string, 1<<16), done: make(chan error, 1)}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
@@ -29,22 +30,22 @@ const (
 
 // settings are the values of the options.
 type settings struct {
-	filled            bool
-	nodes             int // visits of a plain go
-	threads           int
-	minibatch         int // leaves that a thread evaluates together
-	multiPV           int
-	hashMiB           int
-	cachePositions    int
-	treeMiB           int
-	overheadMS        int // that may pass, on a move, between our answer and our clock's stop
-	policyTemperature float64
-	showWDL           bool
-	ponder            bool // only tells the GUI that it may: go ponder works without it
-	chess960          bool
-	analyse           bool
-	syzygyPath        string
-	weightsFile       string // chosen by the GUI; "" = the net of the start
+	filled         bool
+	nodes          int // visits of a plain go
+	threads        int
+	minibatch      int // leaves that a thread evaluates together
+	multiPV        int
+	hashMiB        int
+	cachePositions int
+	cacheHistory   int // boards before the newest that the cache tells positions apart by
+	treeMiB        int
+	overheadMS     int // that may pass, on a move, between our answer and our clock's stop
+	showWDL        bool
+	ponder         bool // only tells the GUI that it may: go ponder works without it
+	chess960       bool
+	analyse        bool
+	syzygyPath     string
+	weightsFile    string // chosen by the GUI; "" = the net of the start
 }
 
 // fill sets the defaults, some of them those of the search; once. Options that are
@@ -56,8 +57,7 @@ func (s *settings) fill(c *mcts.Config) {
 	}
 	*s = settings{
 		filled: true, nodes: max(1, c.Simulations), threads: 1, minibatch: defaultLeaves, multiPV: 1,
-		hashMiB: defaultHash, cachePositions: answersIn(defaultHash), treeMiB: defaultTree, overheadMS: defaultOverheadMS,
-		policyTemperature: 1,
+		hashMiB: defaultHash, cachePositions: answersIn(defaultHash), cacheHistory: 0, treeMiB: defaultTree, overheadMS: defaultOverheadMS,
 	}
 	s.fillSearch(c)
 }
@@ -67,6 +67,9 @@ func (*settings) fillSearch(c *mcts.Config) {
 	if c.CPUCTForm != mcts.CPUCTLog {
 		c.CPUCTFactor = 0
 	}
+	if c.PolicyTemperature == 0 {
+		c.PolicyTemperature = 1
+	}
 }
 
 // answersIn returns how many positions a cache of so many MiB holds.
@@ -75,6 +78,7 @@ func answersIn(mib int) int { return mib << 20 / bytesPerAnswer }
 // apply writes what the search itself has to know.
 func (s *settings) apply(c *mcts.Config) {
 	c.MaxNodes = s.treeMiB * nodesPerMiB
+	c.CacheBoards = (s.cacheHistory + 1) % encoding.HistoryLen // 0 = all
 	if c.CPUCTForm = mcts.CPUCTFlat; c.CPUCTFactor > 0 {
 		c.CPUCTForm = mcts.CPUCTLog
 	}
@@ -104,6 +108,7 @@ func (e *Engine) options() []setting {
 		spin("Threads", &s.threads, 1, threads).remake(),
 		e.clearing(spin("Hash", &s.hashMiB, 1, maxHash), func() { s.cachePositions = answersIn(s.hashMiB) }),
 		e.clearing(spin("NNCacheSize", &s.cachePositions, 0, answersIn(maxHash)), func() {}),
+		e.clearing(spin("CacheHistoryLength", &s.cacheHistory, 0, encoding.HistoryLen-1), func() {}),
 		{name: "Clear Hash", kind: "button", set: func(string) error { e.forget(); return nil }},
 		spin("RamLimitMb", &s.treeMiB, 1, maxTree).remake(),
 		spin("Nodes", &s.nodes, 1, maxNumber),
@@ -115,7 +120,7 @@ func (e *Engine) options() []setting {
 		number("CPuctFactor", &c.CPUCTFactor, 0, 1000).remake(),
 		number("FpuReduction", &c.FPUReduction, -2, 2).remake(),
 		check("Gumbel", &c.Gumbel.Enabled).remake(),
-		e.clearing(number("PolicyTemperature", &s.policyTemperature, 0.1, 10), func() {}),
+		number("PolicyTemperature", &c.PolicyTemperature, 0.1, 10).remake(),
 		{name: "SyzygyPath", kind: "string", now: cmp.Or(s.syzygyPath, emptyText), set: e.openTables, remakes: true},
 		check("UCI_ShowWDL", &s.showWDL),
 		check("Ponder", &s.ponder),

@@ -78,11 +78,6 @@ func (e *Engine) find(ctx context.Context, s *span, list *chess.MoveList) (move,
 	}
 	visits := s.visits(e.settings.nodes)
 	byVisits := visits > 0 && visits <= mcts.GumbelVisits && !s.timed() && !s.infinite && !s.ponder && s.depth == 0 && s.mate == 0 && e.settings.multiPV == 1
-	room := min(e.Search.MaxNodes, maxReserved)
-	if visits > 0 {
-		room = min(room, 2*visits) // the tree that was kept, too
-	}
-	e.search.Reserve(room)
 	e.search.BeginWith(rand.New(rand.NewPCG(1, 1)), mcts.Options{Limits: mcts.Limits{Simulations: visits}, Only: only, PUCT: !byVisits})
 	t := &thought{e: e, began: s.began, shown: s.began, before: e.search.Counts(), hits: hits}
 	t.reused, _ = e.search.Visits()
@@ -168,7 +163,7 @@ func (e *Engine) instinct(ctx context.Context, list *chess.MoveList, wanted []ch
 	t := &e.threads[0]
 	t.batch.Reset()
 	row := encoding.AppendPosition(t.batch, e.line, list)
-	if err := t.ev.Evaluate(context.WithoutCancel(ctx), t.batch); err != nil {
+	if err := t.net.Evaluate(context.WithoutCancel(ctx), t.batch); err != nil {
 		e.fault(err)
 		return wanted[0]
 	}

@@ -12,12 +12,12 @@ import (
 
 // thread is what one thread searches with.
 type thread struct {
-	ev    evaluator
+	net   mcts.Evaluator
 	batch *encoding.Batch
 }
 
 func newThread(net mcts.Evaluator, s *settings) thread {
-	return thread{evaluator{net, 1 / s.policyTemperature}, mcts.NewBatch(net, s.minibatch)}
+	return thread{net, mcts.NewBatch(net, s.minibatch)}
 }
 
 // grow gathers a batch of up to so many leaves, has it evaluated and backed up, and
@@ -28,7 +28,7 @@ func (t *thread) grow(ctx context.Context, s *mcts.Search, leaves int) (rows int
 	if rows = s.GatherSome(t.batch, leaves, burst); rows == 0 {
 		return 0, nil
 	}
-	if err := t.ev.Evaluate(ctx, t.batch); err != nil {
+	if err := t.net.Evaluate(ctx, t.batch); err != nil {
 		s.Cancel()
 		return rows, err
 	}

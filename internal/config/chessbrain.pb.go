@@ -2579,6 +2579,9 @@ type MCTS struct {
 	VirtualLoss *float64 `protobuf:"fixed64,17,opt,name=virtual_loss,json=virtualLoss,def=1" json:"virtual_loss,omitempty"`
 	// Positions that the NN cache of a worker holds; 0 = no cache.
 	CacheEntries *int32 `protobuf:"varint,15,opt,name=cache_entries,json=cacheEntries,def=200000" json:"cache_entries,omitempty"`
+	// Boards before the newest one that two positions must share, too, to be given one answer of the cache: 7 = all that the
+	// net sees. With fewer a game depends on what was played before it, and plies without a capture count coarsely.
+	CacheHistory *int32 `protobuf:"varint,22,opt,name=cache_history,json=cacheHistory,def=7" json:"cache_history,omitempty"`
 	// Forced playouts: at the root of a full search a move gets at least sqrt(k * prior * visits) visits, and what PUCT
 	// would not have given is taken from the training target; 0 = off, KataGo has 2.
 	ForcedPlayouts *float64 `protobuf:"fixed64,18,opt,name=forced_playouts,json=forcedPlayouts,def=0" json:"forced_playouts,omitempty"`
@@ -2612,6 +2615,7 @@ const (
 	Default_MCTS_LeavesPerGame         = int32(1)
 	Default_MCTS_VirtualLoss           = float64(1)
 	Default_MCTS_CacheEntries          = int32(200000)
+	Default_MCTS_CacheHistory          = int32(7)
 	Default_MCTS_ForcedPlayouts        = float64(0)
 )
 
@@ -2762,6 +2766,13 @@ func (x *MCTS) GetCacheEntries() int32 {
 		return *x.CacheEntries
 	}
 	return Default_MCTS_CacheEntries
+}
+
+func (x *MCTS) GetCacheHistory() int32 {
+	if x != nil && x.CacheHistory != nil {
+		return *x.CacheHistory
+	}
+	return Default_MCTS_CacheHistory
 }
 
 func (x *MCTS) GetForcedPlayouts() float64 {
@@ -7444,7 +7455,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\bSHUFFLED\x10\x01\x12\n" +
 	"\n" +
 	"\x06RANDOM\x10\x02\x12\v\n" +
-	"\aMASTERY\x10\x03\"\xaf\v\n" +
+	"\aMASTERY\x10\x03\"\xf7\v\n" +
 	"\x04MCTS\x12|\n" +
 	"\vsimulations\x18\x01 \x01(\x05:\x0232BV\x8a\xb5\x18\a[1,1e8]\x92\xb5\x18G\n" +
 	"\x10mcts-simulations\x12\x10MCTS_SIMULATIONS\x18\x06 \x01J\x1dselfplay.simulations_scheduleR\vsimulations\x12:\n" +
@@ -7476,7 +7487,9 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\ftwofold_draw\x18\r \x01(\b:\x04trueR\vtwofoldDraw\x128\n" +
 	"\x0fleaves_per_game\x18\x0e \x01(\x05:\x011B\r\x8a\xb5\x18\t[1,32768]R\rleavesPerGame\x122\n" +
 	"\fvirtual_loss\x18\x11 \x01(\x01:\x011B\f\x8a\xb5\x18\b[0,1000]R\vvirtualLoss\x12>\n" +
-	"\rcache_entries\x18\x0f \x01(\x05:\x06200000B\x11\x8a\xb5\x18\r[0,268435456]R\fcacheEntries\x12O\n" +
+	"\rcache_entries\x18\x0f \x01(\x05:\x06200000B\x11\x8a\xb5\x18\r[0,268435456]R\fcacheEntries\x12F\n" +
+	"\rcache_history\x18\x16 \x01(\x05:\x017B\x1e\x8a\xb5\x18\x05[0,7]\x92\xb5\x18\x11\n" +
+	"\rcache-history\x18\x06R\fcacheHistory\x12O\n" +
 	"\x0fforced_playouts\x18\x12 \x01(\x01:\x010B#\x8a\xb5\x18\b[0,1000]\x92\xb5\x18\x13\n" +
 	"\x0fforced-playouts\x18\x06R\x0eforcedPlayouts\x124\n" +
 	"\x06gumbel\x18\x13 \x01(\v2\x1c.chessbrain.config.v1.GumbelR\x06gumbel\x12>\n" +

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 )
@@ -25,6 +26,8 @@ func CheckConfig(e *config.Effective) error {
 		}
 	}
 	refuse(c.GetMcts().GetLeavesPerGame() > 1, "mcts.leaves_per_game", "leave it at 1; more games per worker make larger batches", notInThisBuild)
+	refuse(c.GetDeterministic() && c.GetMcts().GetCacheHistory() < encoding.HistoryLen-1, "mcts.cache_history", "leave it away",
+		"with it games depend on what a cache holds, which a restart empties; a deterministic run's do not")
 	if t.GetSource() == config.Training_SELFPLAY {
 		refuse(t.GetSteps() > 0, "training.steps", "leave it away; selfplay.episodes says how long a run is", "has no meaning with source SELFPLAY")
 		refuse(t.GetSourceDir() != "", "training.source_dir", "leave it away, or use source DIR", "has no meaning with source SELFPLAY")

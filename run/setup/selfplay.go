@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/selfplay"
@@ -75,8 +76,9 @@ func CheckModels(e *config.Effective, dir run.Dir) error {
 
 // GamesAreFunctions says whether net, seed and number decide a game of a configuration,
 // and nothing that came before it: no resignation that follows false ones, no course, no
-// rescorer.
+// rescorer, no answer that was given to a like position.
 func GamesAreFunctions(c *config.Config) bool {
 	s := c.GetSelfplay()
-	return s.GetResign().GetQ() <= -1 && s.GetOpenings().GetOrder() != config.Openings_MASTERY && len(c.GetPlugins().GetRescorer()) == 0
+	return s.GetResign().GetQ() <= -1 && s.GetOpenings().GetOrder() != config.Openings_MASTERY && len(c.GetPlugins().GetRescorer()) == 0 &&
+		c.GetMcts().GetCacheHistory() == encoding.HistoryLen-1
 }

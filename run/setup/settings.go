@@ -196,6 +196,9 @@ func GameConfig(c *config.Config) (selfplay.GameConfig, error) {
 		return g, err
 	}
 	g.Noise = g.Search.NoiseEpsilon > 0
+	if n := int(c.GetMcts().GetCacheHistory()); n < encoding.HistoryLen-1 {
+		g.Search.CacheBoards = 1 + n
+	}
 	t := s.GetTemperature()
 	g.Temperature = selfplay.Temperature{Start: t.GetStart(), Plies: int(t.GetPlies()), HalfLife: t.GetHalflife(),
 		DecayPlies: int(t.GetDecayPlies()), Floor: t.GetFloor(), CutoffPly: int(t.GetCutoffPly()),
