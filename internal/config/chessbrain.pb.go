@@ -2571,6 +2571,8 @@ type MCTS struct {
 	NoiseEpsilon *float64 `protobuf:"fixed64,11,opt,name=noise_epsilon,json=noiseEpsilon,def=0.25" json:"noise_epsilon,omitempty"`
 	// Concentration of the Dirichlet noise; small = few moves get much.
 	NoiseAlpha *float64 `protobuf:"fixed64,12,opt,name=noise_alpha,json=noiseAlpha,def=0.3" json:"noise_alpha,omitempty"`
+	// Priors are the net's to the power of 1 / policy_temperature: above 1 the search looks at more moves.
+	PolicyTemperature *float64 `protobuf:"fixed64,23,opt,name=policy_temperature,json=policyTemperature,def=1" json:"policy_temperature,omitempty"`
 	// A position that repeats one of the search path counts as a draw.
 	TwofoldDraw *bool `protobuf:"varint,13,opt,name=twofold_draw,json=twofoldDraw,def=1" json:"twofold_draw,omitempty"`
 	// Leaves that one game may put into a batch; above 1 the search works with virtual loss.
@@ -2611,6 +2613,7 @@ const (
 	Default_MCTS_FpuValue              = float64(-1)
 	Default_MCTS_NoiseEpsilon          = float64(0.25)
 	Default_MCTS_NoiseAlpha            = float64(0.3)
+	Default_MCTS_PolicyTemperature     = float64(1)
 	Default_MCTS_TwofoldDraw           = bool(true)
 	Default_MCTS_LeavesPerGame         = int32(1)
 	Default_MCTS_VirtualLoss           = float64(1)
@@ -2738,6 +2741,13 @@ func (x *MCTS) GetNoiseAlpha() float64 {
 		return *x.NoiseAlpha
 	}
 	return Default_MCTS_NoiseAlpha
+}
+
+func (x *MCTS) GetPolicyTemperature() float64 {
+	if x != nil && x.PolicyTemperature != nil {
+		return *x.PolicyTemperature
+	}
+	return Default_MCTS_PolicyTemperature
 }
 
 func (x *MCTS) GetTwofoldDraw() bool {
@@ -7455,7 +7465,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\bSHUFFLED\x10\x01\x12\n" +
 	"\n" +
 	"\x06RANDOM\x10\x02\x12\v\n" +
-	"\aMASTERY\x10\x03\"\xf7\v\n" +
+	"\aMASTERY\x10\x03\"\xb9\f\n" +
 	"\x04MCTS\x12|\n" +
 	"\vsimulations\x18\x01 \x01(\x05:\x0232BV\x8a\xb5\x18\a[1,1e8]\x92\xb5\x18G\n" +
 	"\x10mcts-simulations\x12\x10MCTS_SIMULATIONS\x18\x06 \x01J\x1dselfplay.simulations_scheduleR\vsimulations\x12:\n" +
@@ -7483,7 +7493,9 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x05noise\x18\x06R\fnoiseEpsilon\x12D\n" +
 	"\vnoise_alpha\x18\f \x01(\x01:\x030.3B\x1e\x8a\xb5\x18\a(0,1e6]\x92\xb5\x18\x0f\n" +
 	"\vnoise-alpha\x18\x06R\n" +
-	"noiseAlpha\x12'\n" +
+	"noiseAlpha\x12@\n" +
+	"\x12policy_temperature\x18\x17 \x01(\x01:\x011B\x0e\x8a\xb5\x18\n" +
+	"[0.01,100]R\x11policyTemperature\x12'\n" +
 	"\ftwofold_draw\x18\r \x01(\b:\x04trueR\vtwofoldDraw\x128\n" +
 	"\x0fleaves_per_game\x18\x0e \x01(\x05:\x011B\r\x8a\xb5\x18\t[1,32768]R\rleavesPerGame\x122\n" +
 	"\fvirtual_loss\x18\x11 \x01(\x01:\x011B\f\x8a\xb5\x18\b[0,1000]R\vvirtualLoss\x12>\n" +

@@ -177,6 +177,9 @@ func searchConfig(m *config.MCTS) mcts.Config {
 	s.FPUValue = m.GetFpuValue()
 	s.NoiseAlpha, s.NoiseEpsilon = m.GetNoiseAlpha(), m.GetNoiseEpsilon()
 	s.TwofoldDraw = m.GetTwofoldDraw()
+	if t := m.GetPolicyTemperature(); t != 1 {
+		s.PolicyTemperature = t
+	}
 	s.ForcedPlayouts = m.GetForcedPlayouts()
 	g, l := m.GetGumbel(), m.GetMovesLeft()
 	s.Gumbel = mcts.GumbelConfig{Enabled: g.GetEnabled(), Candidates: int(g.GetCandidates()), Scale: g.GetScale(),
@@ -321,8 +324,9 @@ func searchText(c *config.Config) string {
 // So do rescaled values: they make sharp targets of small differences, but a search that
 // plays wants to know a large difference from a small one. And where a net that was trained
 // with Gumbel search plays PUCT, as with limited time, a move without visits counts as good
-// as its parent: such a policy leaves more than one move open. docs/SPEEDRUN.md has what
-// both are worth.
+// as its parent: such a policy leaves more than one move open. It is too sure of its first
+// choices, though, so that any search of such a net has it less sharp. docs/SPEEDRUN.md has
+// what all three are worth.
 func SearchOf(meta map[string]string) (mcts.Config, error) {
 	usual := mcts.DefaultConfig()
 	s, err := TargetSearchOf(meta)
@@ -330,7 +334,7 @@ func SearchOf(meta map[string]string) (mcts.Config, error) {
 		s.Gumbel.Rescale, s.Gumbel.ValueScale = false, usual.Gumbel.ValueScale
 	}
 	if s.Gumbel.Enabled {
-		s.FPUReduction = 0
+		s.FPUReduction, s.PolicyTemperature = 0, 1.6
 	}
 	return s, err
 }
