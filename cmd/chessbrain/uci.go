@@ -41,6 +41,7 @@ The GUI sets the options that the engine lists in its answer to uci; --option se
 spins are whole numbers, of checks true or false:
   Threads             threads that search the tree, each with an evaluator of its own
   Hash, NNCacheSize   memory for answers of the net, in MiB or in positions; the later one counts
+  CacheHistoryLength  boards before the newest one by which the answers tell positions apart; 7 = all that the net sees
   RamLimitMb          memory of the search tree in MiB; a search ends where it is used up
   Nodes               visits of a plain go
   MinibatchSize       positions that each thread evaluates at once
