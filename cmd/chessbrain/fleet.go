@@ -208,7 +208,8 @@ func newFleetList() *cobra.Command {
 // playersOwn are the fields of the configuration that are a player's own; the run that is
 // joined says the rest.
 func playersOwn(path string) bool {
-	own := []string{"run_dir", "log_filename", "selfplay.producer_workers", "selfplay.producer_device", "selfplay.games_per_worker", "selfplay.precision", "mcts.cache_entries"}
+	own := []string{"run_dir", "log_filename", "selfplay.producer_workers", "selfplay.producer_on_each_core",
+		"selfplay.producer_device", "selfplay.games_per_worker", "selfplay.precision", "mcts.cache_entries"}
 	return slices.Contains(own, path) || strings.HasPrefix(path, "log.") || strings.HasPrefix(path, "metrics.")
 }
 

@@ -1638,8 +1638,12 @@ type SelfPlay struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Games of the run in all; a resumed run plays what is missing.
 	Episodes *int64 `protobuf:"varint,1,opt,name=episodes,def=4" json:"episodes,omitempty"`
-	// Goroutines that play while the trainer learns; 0 = games are played between training steps.
+	// Goroutines that play beside the trainer, or in a process that only plays; 0 = none beside the trainer, which plays
+	// games between its steps. A process that only plays needs some: without a number it has one a core.
 	ProducerWorkers *int32 `protobuf:"varint,2,opt,name=producer_workers,json=producerWorkers,def=0" json:"producer_workers,omitempty"`
+	// One goroutine plays for each core that the program may use, in the place of producer_workers. A number of a stronger
+	// layer, such as a flag over a file, wins over it.
+	ProducerOnEachCore *bool `protobuf:"varint,27,opt,name=producer_on_each_core,json=producerOnEachCore,def=0" json:"producer_on_each_core,omitempty"`
 	// Finished, durable games that may wait for the trainer; a full queue makes the producers wait.
 	ProducerQueueSize *int32 `protobuf:"varint,3,opt,name=producer_queue_size,json=producerQueueSize,def=16" json:"producer_queue_size,omitempty"`
 	// Device that evaluates positions of self-play: cpu, cuda, cuda:N, or auto = the trainer's device (a process that only
@@ -1703,21 +1707,22 @@ type SelfPlay struct {
 
 // Default values for SelfPlay fields.
 const (
-	Default_SelfPlay_Episodes          = int64(4)
-	Default_SelfPlay_ProducerWorkers   = int32(0)
-	Default_SelfPlay_ProducerQueueSize = int32(16)
-	Default_SelfPlay_ProducerDevice    = string("cpu")
-	Default_SelfPlay_GamesPerWorker    = int32(8)
-	Default_SelfPlay_CohortSize        = int32(4)
-	Default_SelfPlay_ExplorationRate   = float64(0.1)
-	Default_SelfPlay_MaxPlies          = int32(450)
-	Default_SelfPlay_MaxPliesMaterial  = int32(0)
-	Default_SelfPlay_Precision         = SelfPlay_AUTO
-	Default_SelfPlay_ScheduleBy        = SelfPlay_EPISODES
-	Default_SelfPlay_PolicySurprise    = float64(0)
-	Default_SelfPlay_Pools             = int32(1)
-	Default_SelfPlay_PgnShare          = float64(0)
-	Default_SelfPlay_Lc0Chunks         = bool(false)
+	Default_SelfPlay_Episodes           = int64(4)
+	Default_SelfPlay_ProducerWorkers    = int32(0)
+	Default_SelfPlay_ProducerOnEachCore = bool(false)
+	Default_SelfPlay_ProducerQueueSize  = int32(16)
+	Default_SelfPlay_ProducerDevice     = string("cpu")
+	Default_SelfPlay_GamesPerWorker     = int32(8)
+	Default_SelfPlay_CohortSize         = int32(4)
+	Default_SelfPlay_ExplorationRate    = float64(0.1)
+	Default_SelfPlay_MaxPlies           = int32(450)
+	Default_SelfPlay_MaxPliesMaterial   = int32(0)
+	Default_SelfPlay_Precision          = SelfPlay_AUTO
+	Default_SelfPlay_ScheduleBy         = SelfPlay_EPISODES
+	Default_SelfPlay_PolicySurprise     = float64(0)
+	Default_SelfPlay_Pools              = int32(1)
+	Default_SelfPlay_PgnShare           = float64(0)
+	Default_SelfPlay_Lc0Chunks          = bool(false)
 )
 
 func (x *SelfPlay) Reset() {
@@ -1762,6 +1767,13 @@ func (x *SelfPlay) GetProducerWorkers() int32 {
 		return *x.ProducerWorkers
 	}
 	return Default_SelfPlay_ProducerWorkers
+}
+
+func (x *SelfPlay) GetProducerOnEachCore() bool {
+	if x != nil && x.ProducerOnEachCore != nil {
+		return *x.ProducerOnEachCore
+	}
+	return Default_SelfPlay_ProducerOnEachCore
 }
 
 func (x *SelfPlay) GetProducerQueueSize() int32 {
@@ -7331,14 +7343,18 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	" \x01(\v2\x1c.chessbrain.config.v1.ExportR\x06export\x127\n" +
 	"\aplugins\x18\v \x01(\v2\x1d.chessbrain.config.v1.PluginsR\aplugins\x12.\n" +
 	"\x04loop\x18\f \x01(\v2\x1a.chessbrain.config.v1.LoopR\x04loop\x121\n" +
-	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogB\x04\x98\xb5\x18\x04R\x03log\"\xcf\x12\n" +
+	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogB\x04\x98\xb5\x18\x04R\x03log\"\xf3\x17\n" +
 	"\bSelfPlay\x12G\n" +
 	"\bepisodes\x18\x01 \x01(\x03:\x014B(\x8a\xb5\x18\b[1,1e12]\x92\xb5\x18\x18\n" +
-	"\bepisodes\x12\bEPISODES\x18\x02 \x01R\bepisodes\x12\xd0\x02\n" +
-	"\x10producer_workers\x18\x02 \x01(\x05:\x010B\xa1\x02\x8a\xb5\x18\b[0,1024]\x92\xb5\x18(\n" +
-	"\x10producer-workers\x12\x10PRODUCER_WORKERS\x18\x02 \x01\x92\xb5\x18j\n" +
-	"\x10producer-workers\x12\x10PRODUCER_WORKERS\x18\x03 \x01*@Goroutines that play, each with games of its own; 0 = one a core\x92\xb5\x18w\n" +
-	"\x10producer-workers\x12\x10PRODUCER_WORKERS\x18\x01 \x01*MGoroutines that play in self-play, each with games of its own; 0 = one a coreR\x0fproducerWorkers\x12o\n" +
+	"\bepisodes\x12\bEPISODES\x18\x02 \x01R\bepisodes\x12\xf3\x04\n" +
+	"\x10producer_workers\x18\x02 \x01(\x05:\x010B\xc4\x04\x8a\xb5\x18\b[0,1024]\x92\xb5\x18\xaa\x01\n" +
+	"\x10producer-workers\x12\x10PRODUCER_WORKERS\x18\x02 \x01*`Goroutines that play while the trainer learns; 0 = none: games are played between training stepsJ\x1eselfplay.producer_on_each_core\x92\xb5\x18\xb9\x01\n" +
+	"\x10producer-workers\x12\x10PRODUCER_WORKERS\x18\x03 \x01*oGoroutines that play, each with games of its own, from 1; without the flag and a number in the file, one a coreJ\x1eselfplay.producer_on_each_core\x92\xb5\x18\xc6\x01\n" +
+	"\x10producer-workers\x12\x10PRODUCER_WORKERS\x18\x01 \x01*|Goroutines that play in self-play, each with games of its own, from 1; without the flag and a number in the file, one a coreJ\x1eselfplay.producer_on_each_coreR\x0fproducerWorkers\x12\xfe\x02\n" +
+	"\x15producer_on_each_core\x18\x1b \x01(\b:\x05falseB\xc3\x02\x92\xb5\x18r\n" +
+	"\x15producer-on-each-core\x18\x02*WOne goroutine a core plays while the trainer learns, in the place of --producer-workers\x92\xb5\x18\\\n" +
+	"\x15producer-on-each-core\x18\x03*AOne goroutine a core plays, whatever number a file or the run has\x92\xb5\x18i\n" +
+	"\x15producer-on-each-core\x18\x01*NOne goroutine a core plays in self-play, whatever number a file or the run hasR\x12producerOnEachCore\x12o\n" +
 	"\x13producer_queue_size\x18\x03 \x01(\x05:\x0216B;\x8a\xb5\x18\a[1,1e6]\x92\xb5\x18,\n" +
 	"\x13producer-queue-size\x12\x13PRODUCER_QUEUE_SIZE\x18\x02R\x11producerQueueSize\x12\xda\x01\n" +
 	"\x0fproducer_device\x18\x04 \x01(\t:\x03cpuB\xab\x01\x92\xb5\x18$\n" +

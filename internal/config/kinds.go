@@ -102,12 +102,8 @@ func (e *Effective) normalise() error {
 		c.Training.Source = Training_LOADER.Enum()
 		e.origins["training.source"] = e.Origin("training.data")
 	}
-	if c.GetDeterministic() && c.GetSelfplay().GetProducerWorkers() > 0 {
-		if e.given["producer-workers"] {
-			return e.Errorf("selfplay.producer_workers", "leave one of the two away", "deterministic allows no producer workers")
-		}
-		c.Selfplay.ProducerWorkers = proto.Int32(0)
-		e.origins["selfplay.producer_workers"] = e.Origin("deterministic")
+	if err := e.resolveProducers(); err != nil {
+		return err
 	}
 	if p := c.GetSelfplay().GetPrecision(); c.GetTraining().GetAmp() == Training_OFF && (p == SelfPlay_BF16 || p == SelfPlay_FP16) {
 		if e.given["precision"] {
@@ -125,6 +121,38 @@ func (e *Effective) normalise() error {
 }
 
 const policyHead = archPath + "policy_head"
+
+// Fields that say how many goroutines play.
+const (
+	producerWorkers    = "selfplay.producer_workers"
+	producerOnEachCore = "selfplay.producer_on_each_core"
+)
+
+// resolveProducers leaves a number of goroutines or the word for one a core, never both,
+// and none where the run is deterministic.
+func (e *Effective) resolveProducers() error {
+	c, s := e.Config, e.Config.GetSelfplay()
+	if s.GetProducerOnEachCore() && s.GetProducerWorkers() > 0 {
+		number, word := e.origins[producerWorkers], e.origins[producerOnEachCore]
+		oneFile := e.file != nil && says(e.file.Config, producerWorkers) && says(e.file.Config, producerOnEachCore)
+		if number == word && (number != "" || oneFile) {
+			return e.Errorf(producerOnEachCore, "leave one of the two away", "producer_workers: %d stands beside it", s.GetProducerWorkers())
+		}
+		s.ProducerWorkers = proto.Int32(0) // of a weaker layer
+		e.origins[producerWorkers] = e.Origin(producerOnEachCore)
+	}
+	if !c.GetDeterministic() || s.GetProducerWorkers() == 0 && !s.GetProducerOnEachCore() {
+		return nil
+	}
+	for flag, path := range map[string]string{"producer-workers": producerWorkers, "producer-on-each-core": producerOnEachCore} {
+		if e.given[flag] {
+			return e.Errorf(path, "leave one of the two away", "deterministic allows no producer workers")
+		}
+		e.origins[path] = e.Origin("deterministic")
+	}
+	s.ProducerWorkers, s.ProducerOnEachCore = proto.Int32(0), proto.Bool(false)
+	return nil
+}
 
 // choosesPolicyHead says whether the policy head of an attention body was given: outside,
 // in the file, or in that of a run with such a body.

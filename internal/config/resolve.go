@@ -199,7 +199,7 @@ func (e *Effective) applyOutside(in Input) (bad Errors) {
 			}
 		}
 	}
-	for _, p := range [][2]string{{"amp", "no-amp"}, {"devices", "device"}, {"devices", "producer-device"}} { // contradict each other
+	for _, p := range [][2]string{{"amp", "no-amp"}, {"devices", "device"}, {"devices", "producer-device"}, {"producer-workers", "producer-on-each-core"}} { // contradict each other
 		if e.given[p[0]] && e.given[p[1]] && in.Flags.on(p[0]) && in.Flags.on(p[1]) {
 			bad = append(bad, &Error{Where: "--" + p[0], Reason: fmt.Sprintf("--%s is given too", p[1]), Remedy: "keep one of the two"})
 		}

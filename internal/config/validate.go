@@ -35,6 +35,7 @@ func (e *Effective) validate() (bad Errors) {
 	e.validateNames(complain)
 	validateTraining(c.GetTraining(), complain)
 	validateLoop(c.GetLoop(), complain)
+	e.validateProducers(complain)
 	e.validateSource(complain)
 	validateStages(c, complain)
 	for i, p := range c.GetSelfplay().GetOpenings().GetPositions() {
@@ -155,6 +156,18 @@ func (e *Effective) validateNames(complain complainFunc) {
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// validateProducers refuses a command line that asks a process that only plays for no
+// players. A file may say it: it may be a trainer's, too, and there 0 has its meaning.
+func (e *Effective) validateProducers(complain complainFunc) {
+	onlyPlays := slices.ContainsFunc(e.input.Flags.values, func(v *Value) bool { return v.flag.Path == producerWorkers && v.flag.Group != Group_EPISODES })
+	s, from := e.Config.GetSelfplay(), e.origins[producerWorkers]
+	said := from == "--producer-workers" || from == "--override-config" || strings.HasPrefix(from, fromVariable)
+	if onlyPlays && said && s.GetProducerWorkers() == 0 && !s.GetProducerOnEachCore() {
+		complain(producerWorkers, "0", "give --producer-on-each-core for one a core, or a number from 1",
+			"0 is none beside a trainer, which then plays between its steps; here nobody else plays")
+	}
 }
 
 // validateSource refuses what the chosen source of games cannot honour.

@@ -111,7 +111,8 @@ func Host(ctx context.Context, opt HostOptions) error {
 func gameSettings(c *config.Config) *config.Config {
 	c = config.Clone(c)
 	if s := c.Selfplay; s != nil {
-		s.ModelsDir, s.OutputDir, s.ProducerWorkers, s.ProducerDevice, s.Precision, s.Pools, s.Episodes, s.PgnShare, s.Lc0Chunks = nil, nil, nil, nil, nil, nil, nil, nil, nil
+		s.ModelsDir, s.OutputDir, s.ProducerWorkers, s.ProducerOnEachCore, s.ProducerDevice = nil, nil, nil, nil, nil
+		s.Precision, s.Pools, s.Episodes, s.PgnShare, s.Lc0Chunks = nil, nil, nil, nil, nil
 	}
 	games := &config.Config{Version: c.Version, Name: c.Name, Selfplay: c.Selfplay, Mcts: c.Mcts}
 	if p := c.Plugins; p != nil {

@@ -50,12 +50,21 @@ func SelfPlayOf(e *config.Effective) (SelfPlay, error) {
 	}
 	s := c.GetSelfplay()
 	dir.Games = s.GetOutputDir()
-	p := SelfPlay{Dir: dir, Job: info.Job, Seed: c.GetSeed(), Workers: int(s.GetProducerWorkers()), Models: s.GetModelsDir(), Every: ReportEvery(c),
+	p := SelfPlay{Dir: dir, Job: info.Job, Seed: c.GetSeed(), Workers: Producers(s), Models: s.GetModelsDir(), Every: ReportEvery(c),
 		Resign: ResignOf(s.GetResign()), MaxFalseRate: s.GetResign().GetMaxFalseRate(), Forms: GameFormsOf(c)}
-	if p.Workers == 0 {
+	if p.Workers == 0 { // no number is said: 0 is about those beside a trainer
 		p.Workers = runtime.GOMAXPROCS(0)
 	}
 	return p, nil
+}
+
+// Producers returns how many goroutines play beside a trainer; with 0 it plays itself,
+// between its steps.
+func Producers(s *config.SelfPlay) int {
+	if s.GetProducerOnEachCore() {
+		return runtime.GOMAXPROCS(0)
+	}
+	return int(s.GetProducerWorkers())
 }
 
 // OwnModels says whether a directory of nets is the run's own, which is made where it

@@ -133,7 +133,7 @@ func TestGameConfig(t *testing.T) {
 	}
 	plain := game()
 	elsewhere := map[string]bool{ // read by others than gameConfig
-		"selfplay.episodes": true, "selfplay.producer_workers": true, "selfplay.producer_queue_size": true, "selfplay.producer_device": true,
+		"selfplay.episodes": true, "selfplay.producer_workers": true, "selfplay.producer_on_each_core": true, "selfplay.producer_queue_size": true, "selfplay.producer_device": true,
 		"selfplay.games_per_worker": true, "selfplay.cohort_size": true, "selfplay.precision": true, "selfplay.pools": true,
 		"selfplay.pgn_share": true, "selfplay.lc0_chunks": true, "selfplay.models_dir": true, "selfplay.output_dir": true,
 		"selfplay.resign.max_false_rate": true, "selfplay.openings.file": true, "mcts.cache_entries": true, "mcts.leaves_per_game": true,

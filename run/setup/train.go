@@ -165,7 +165,7 @@ func TrainingOf(e *config.Effective) *Training {
 		Source: Source(t.GetSource()), SourceDir: t.GetSourceDir(), Data: t.GetData(), Steps: t.GetSteps(),
 		Batch: int(t.GetBatchSize()), Accumulate: int(t.GetGradAccumSteps()),
 		Window: windowOf(c),
-		Episodes: Episodes{Number: s.GetEpisodes(), Steps: int(t.GetStepsPerEpisode()), Workers: int(s.GetProducerWorkers()),
+		Episodes: Episodes{Number: s.GetEpisodes(), Steps: int(t.GetStepsPerEpisode()), Workers: Producers(s),
 			Cohort: uint64(s.GetCohortSize()), Queue: int(s.GetProducerQueueSize()), MaxFalseRate: s.GetResign().GetMaxFalseRate(),
 			Resign: ResignOf(s.GetResign()), Forms: GameFormsOf(c)},
 		Epochs: Epochs{Samples: t.GetSamplesPerEpoch(), PerExport: int64(t.GetEpochsPerExport()), Most: t.GetMaxEpochsThisInstance(),

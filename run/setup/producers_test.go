@@ -1,0 +1,27 @@
+package setup
+
+import (
+	"runtime"
+	"testing"
+)
+
+// TestProducers: how many goroutines play beside a trainer and in a process that only plays.
+func TestProducers(t *testing.T) {
+	cores := runtime.GOMAXPROCS(0)
+	for text, want := range map[string][2]int{ // beside a trainer, alone
+		"seed: 7":                                   {0, cores},
+		"selfplay { producer_workers: 0 }":          {0, cores}, // as all runs of before have it
+		"selfplay { producer_workers: 3 }":          {3, 3},
+		"selfplay { producer_on_each_core: true }":  {cores, cores},
+		"selfplay { producer_on_each_core: false }": {0, cores},
+	} {
+		e := resolve(t, text)
+		alone, err := SelfPlayOf(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]int{TrainingOf(e).Episodes.Workers, alone.Workers}; got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
