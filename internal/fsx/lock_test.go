@@ -140,14 +140,16 @@ func TestRemoveDead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	put(".x.1-1-00000000.partial", time.Minute, true)                                      // of another machine
-	put(".x.1-2-00000000.partial", 2*time.Hour, false)                                     //
-	put(".x.1-3.partial", time.Minute, true)                                               // of an earlier program
-	put(".x.1-4.partial", 2*time.Hour, false)                                              //
-	put(fmt.Sprintf(".x.%d-5-%s.partial", os.Getppid(), machine()), 2*time.Hour, true)     // of one that lives
-	put(fmt.Sprintf(".x.%d-99999-%s.partial", os.Getpid(), machine()), 2*time.Hour, false) // of one that had our number
-	put(".x.old.partial", 2*time.Hour, true)                                               // of who knows its mark
-	put("x.1-6.partial", 2*time.Hour, true)                                                // no temporary name
+	put(".x.1-1-00000000.partial", time.Minute, true)                                             // of another machine
+	put(".x.1-2-00000000.partial", 2*time.Hour, false)                                            //
+	put(".x.1-3.partial", time.Minute, true)                                                      // of an earlier program
+	put(".x.1-4.partial", 2*time.Hour, false)                                                     //
+	put(fmt.Sprintf(".x.%d-5-%s.partial", os.Getppid(), machine()+boot()), 2*time.Hour, true)     // of one that lives
+	put(fmt.Sprintf(".x.%d-99999-%s.partial", os.Getpid(), machine()+boot()), 2*time.Hour, false) // of one that had our number
+	put(fmt.Sprintf(".x.%d-6-%s00000000.partial", os.Getppid(), machine()), time.Minute, false)   // of before this machine was started
+	put(fmt.Sprintf(".x.%d-7-00000000%s.partial", os.Getppid(), boot()), time.Minute, true)       // of another machine
+	put(".x.old.partial", 2*time.Hour, true)                                                      // of who knows its mark
+	put("x.1-6.partial", 2*time.Hour, true)                                                       // no temporary name
 	check := func(inDeep int) {
 		t.Helper()
 		if err := RemoveDead(OS, dir, 2); err != nil {

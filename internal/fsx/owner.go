@@ -54,13 +54,18 @@ func bootID() string {
 	return strings.TrimSpace(string(data))
 }
 
-// machine tells the machines, and containers, of a shared directory apart, as long as they
-// are up: within one the number of a process means something.
-var machine = sync.OnceValue(func() string {
-	host, _ := os.Hostname()
-	space, _ := os.Readlink("/proc/self/ns/pid")
-	return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(host+bootID()+space)))
-})
+// machine tells the machines, and containers, of a shared directory apart, and boot the
+// starts of each: within one the number of a process means something.
+var (
+	machine = sync.OnceValue(func() string {
+		host, _ := os.Hostname()
+		space, _ := os.Readlink("/proc/self/ns/pid")
+		return hash(host + space)
+	})
+	boot = sync.OnceValue(func() string { return hash(bootID()) })
+)
+
+func hash(text string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(text))) }
 
 // file is the path of the owner file for the lock at path.
 func (o *Owner) file(path string) string {

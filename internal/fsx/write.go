@@ -99,7 +99,7 @@ func makeTemp(path string, make1 func(temp string) error) (temp string, err erro
 // tempName is a hidden name beside path, another one at each call.
 func tempName(path string) string {
 	dir, base := filepath.Split(path)
-	return filepath.Join(dir, fmt.Sprintf(".%s.%d-%d-%s%s", base, os.Getpid(), tempCounter.Add(1), machine(), tempSuffix))
+	return filepath.Join(dir, fmt.Sprintf(".%s.%d-%d-%s%s", base, os.Getpid(), tempCounter.Add(1), machine()+boot(), tempSuffix))
 }
 
 // IsTemp says whether a base name is one of WriteFile's or WriteDir's
@@ -126,12 +126,14 @@ func RemoveTemps(fsys FS, dir, mark string) error {
 	})
 }
 
-// tempOf are the process and the machine, which earlier programs left out, of a temporary name.
-var tempOf = regexp.MustCompile(`\.(\d+)-\d+(?:-([0-9a-f]{8}))?\` + tempSuffix + `$`)
+// tempOf are the process, the machine and its start, which earlier programs left out, of a
+// temporary name.
+var tempOf = regexp.MustCompile(`\.(\d+)-\d+(?:-([0-9a-f]{8})([0-9a-f]{8})?)?\` + tempSuffix + `$`)
 
 // RemoveDead is RemoveTemps of a directory where other processes may be writing, and of
-// those so many levels below it. What a living process of this machine is writing stays. Of
-// others, and of those before this machine was started, nobody knows: an hour decides.
+// those so many levels below it. What a living process of this machine is writing stays, and
+// what was left before the machine was started goes. Of other machines nobody knows: an hour
+// decides.
 func RemoveDead(fsys FS, dir string, levels int) error {
 	return removeWhere(fsys, dir, levels, dead)
 }
@@ -143,8 +145,11 @@ func dead(e fs.DirEntry) bool {
 	if of == nil || err != nil || !IsTemp(e.Name()) { // or it has its final name meanwhile
 		return false
 	}
+	if of[2] == machine() && of[3] != "" && of[3] != boot() {
+		return true
+	}
 	// A process that was killed in a container may have had our number.
-	if pid, err := strconv.Atoi(of[1]); err == nil && of[2] == machine() && pid != os.Getpid() {
+	if pid, err := strconv.Atoi(of[1]); err == nil && of[2]+of[3] == machine()+boot() && pid != os.Getpid() {
 		return spawn.Gone(pid)
 	}
 	return time.Since(info.ModTime()) > time.Hour

@@ -101,8 +101,8 @@ func syncFile(fsys FS, name string) error {
 	return cmp.Or(err, f.Close())
 }
 
-// RemoveDir removes a directory whose files belong together: it vanishes as a whole.
-// One that is not there is no error.
+// RemoveDir removes a directory whose files belong together: it vanishes as a whole, and nil
+// means for good. One that is not there is no error.
 func RemoveDir(fsys FS, dir string) error {
 	old := MarkedTemp(dir, RemovedMark)
 	err := removeRenamed(fsys, old) // left by a kill
@@ -122,12 +122,17 @@ func RemoveDir(fsys FS, dir string) error {
 }
 
 // removeRenamed removes a directory under a temporary name once that name lasts: a power
-// cut that undid the rename would bring back a directory with holes.
+// cut that undid the rename would bring back a directory with holes. The removal lasts, too:
+// nobody may look for that name again.
 func removeRenamed(fsys FS, temp string) error {
-	if err := SyncDir(fsys, filepath.Dir(temp)); err != nil {
+	dir := filepath.Dir(temp)
+	if err := SyncDir(fsys, dir); err != nil {
 		return err
 	}
-	return RemoveAll(fsys, temp)
+	if err := RemoveAll(fsys, temp); err != nil {
+		return err
+	}
+	return SyncDir(fsys, dir)
 }
 
 // Entries lists a directory without what is hidden or temporary, sorted by name; one

@@ -231,7 +231,7 @@ func (c *checker) file(path, base string) {
 // temporary tells of a file or directory that is not whole.
 func (c *checker) temporary(path, what string) {
 	if !c.live {
-		c.report.problem(path, Orphan, "remove it; the next start of the run removes what was left here since the last boot, and the rest an hour after it was left", "a temporary %s that its writer left behind", what)
+		c.report.problem(path, Orphan, "remove it; the next start of the run removes what this machine left, and what another left an hour ago", "a temporary %s that its writer left behind", what)
 	}
 }
 
