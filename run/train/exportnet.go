@@ -96,7 +96,14 @@ func (p *publisher) export(ctx context.Context, set *run.PublishedSet) (publishe
 	if err != nil {
 		return false, err
 	}
-	files, noGames, err := p.stages.Export(ctx, c, p.rows.Games(ctx), p.dir.ToExport())
+	// Under a temporary name of this training's, which its next start takes away: after a
+	// power cut nobody else would know that the files were published.
+	staging, err := fsx.MkdirTemp(fsx.OS, filepath.Join(filepath.Dir(p.dir.TrainingConfig()), "export"))
+	if err != nil {
+		return false, fmt.Errorf("make a place for the net: %w", err)
+	}
+	defer func() { err = errors.Join(err, fsx.RemoveAll(fsx.OS, staging)) }()
+	files, noGames, err := p.stages.Export(ctx, c, p.rows.Games(ctx), staging)
 	if noGames {
 		p.log.Warn("nothing is exported: there are no games yet", "exporter", p.stages.Exporter.Name(), "net", c.Net.Name, "error", err)
 		return false, nil
@@ -109,9 +116,6 @@ func (p *publisher) export(ctx context.Context, set *run.PublishedSet) (publishe
 	}
 	if err == nil {
 		err = export.Publish(ctx, fsx.OS, dst, files, c.Net)
-	}
-	for _, f := range files { // published durably, or to be written anew: the staging copy goes
-		err = errors.Join(err, fsx.OS.Remove(f))
 	}
 	if err != nil {
 		return false, err
