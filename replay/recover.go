@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -13,8 +14,9 @@ import (
 
 // SealTorn gives the growing chunks of one directory, which a killed writer
 // left behind, a footer and their final name. Bytes after the last whole block
-// are cut off and reported in the infos; a chunk without any whole block is
-// removed if it is empty, and set aside as *.torn if it is not. The caller makes sure that nobody
+// are cut off and reported in the infos. A chunk without any whole block is
+// removed if its first one was never written to its end: no game in it was counted. It is
+// set aside as *.torn if that block is damaged. The caller makes sure that nobody
 // writes there (run lock). Chunks that cannot be sealed stay and are joined into
 // the error.
 func SealTorn(ctx context.Context, fsys fsx.FS, dir string) ([]ChunkInfo, error) {
@@ -65,7 +67,7 @@ func sealTorn(fsys fsx.FS, path string) (ChunkInfo, error) {
 			return info, err
 		}
 	}
-	if len(games) == 0 && info.Lost > 0 {
+	if len(games) == 0 && info.Lost > 0 && !begunOnly(data) {
 		err = fsys.Rename(path, strings.TrimSuffix(path, GrowingSuffix)+".torn")
 	} else {
 		err = fsys.Remove(path)
@@ -74,4 +76,17 @@ func sealTorn(fsys fsx.FS, path string) (ChunkInfo, error) {
 		return info, err
 	}
 	return info, fsx.SyncDir(fsys, filepath.Dir(path))
+}
+
+// begunOnly says whether a chunk ends before the end of its first block, as a kill leaves it.
+// Zeros are what a power cut leaves of bytes that never reached the disk.
+func begunOnly(data []byte) bool {
+	written := bytes.TrimRight(data, "\x00")
+	h, short, reason := parseHeader(written)
+	if reason != "" {
+		return short
+	}
+	rest := written[h.size:]
+	b, ok := parseBlockHeader(rest, int64(h.size))
+	return len(rest) < blockHeaderSize || ok && len(rest) < blockHeaderSize+b.payload
 }

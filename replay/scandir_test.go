@@ -1,8 +1,10 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"testing"
@@ -90,9 +92,15 @@ func TestSealTorn(t *testing.T) {
 	putFile(t, m, "run/1.games.tmp", data[:ends[2]+7])
 	putFile(t, m, "run/2.games.tmp", data[:ends[0]])   // header only
 	putFile(t, m, "run/3.games.tmp", data[:ends[0]+9]) // not one whole block
-	putFile(t, m, "run/4.games.tmp", data)             // killed before the rename
+	for i, cut := range []int{5, ends[0], ends[0] + 9, ends[1] - 1} {
+		putFile(t, m, fmt.Sprint("run/3", i, ".games.tmp"), append(bytes.Clone(data[:cut]), make([]byte, 700)...)) // after a power cut
+	}
+	damaged := bytes.Clone(data[:ends[1]])
+	damaged[ends[1]-2] ^= 1
+	putFile(t, m, "run/39.games.tmp", damaged)
+	putFile(t, m, "run/4.games.tmp", data) // killed before the rename
 	infos, err := SealTorn(context.Background(), m, "run")
-	if err != nil || len(infos) != 4 || infos[0].Lost != 7 || infos[0].Games != 2 || infos[3].Torn {
+	if err != nil || len(infos) != 9 || infos[0].Lost != 7 || infos[0].Games != 2 || infos[8].Torn {
 		t.Errorf("infos %+v, %v", infos, err)
 	}
 	var names []string
@@ -100,7 +108,7 @@ func TestSealTorn(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if want := []string{"1.games", "3.torn", "4.games"}; !slices.Equal(names, want) {
+	if want := []string{"1.games", "39.torn", "4.games"}; !slices.Equal(names, want) {
 		t.Errorf("files %v, want %v", names, want)
 	}
 	if again, _ := fsx.ReadFile(m, "run/4.games"); string(again) != string(data) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -110,6 +111,9 @@ func moveForeign(dir string, state FilesState, info *FilesInfo) error {
 		return err
 	}
 	if state.MetricsOffset == 0 {
+		if err := cutTorn(filepath.Join(dir, MetricsName)); err != nil {
+			return err
+		}
 		if err := move(MetricsName, "metrics_old%d.jsonl"); err != nil {
 			return err
 		}
@@ -262,10 +266,23 @@ func moveAside(path, format string) (string, error) {
 			to, oldest = name, there.ModTime()
 		}
 	}
-	if err := os.Rename(path, to); err != nil {
+	if err := fsx.OS.Rename(path, to); err != nil {
 		return "", fmt.Errorf("move %s aside: %w", path, err)
 	}
 	return to, nil
+}
+
+// cutTorn cuts off a last line that is not whole: nobody would where the file is moved to.
+func cutTorn(path string) error {
+	whole, err := wholeLines(path, math.MaxInt64)
+	if info, statErr := os.Stat(path); err != nil || statErr != nil || info.Size() == whole {
+		return err
+	}
+	f, err := openAppend(path, whole)
+	if err != nil {
+		return err
+	}
+	return f.close()
 }
 
 // wholeLines returns the length of the whole lines among the first limit bytes
