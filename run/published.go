@@ -77,7 +77,7 @@ func (s *PublishedSet) Remove(d Dir, rest Published) error {
 		if slices.ContainsFunc(rest, func(o PublishedSet) bool { return o.has(f.Path) }) {
 			continue
 		}
-		if err := os.Remove(d.NetPath(f.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := fsx.OS.Remove(d.NetPath(f.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

@@ -3,7 +3,6 @@ package match
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -56,7 +55,7 @@ func (m *Match) closeLog(ended bool) error {
 	}
 	err := m.config.Log.Close()
 	if ended && m.options.Log == "" {
-		err = errors.Join(err, os.Remove(m.options.logPath()))
+		err = errors.Join(err, fsx.OS.Remove(m.options.logPath()))
 	}
 	return err
 }

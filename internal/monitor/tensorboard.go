@@ -46,7 +46,7 @@ func openBoard(opt FilesOptions, state FilesState, metrics string) (*tensorBoard
 			if !errors.Is(err, errShort) {
 				return nil, err
 			}
-			if err := os.Remove(path); err != nil { // all that it held is in metrics.jsonl
+			if err := fsx.OS.Remove(path); err != nil { // all that it held is in metrics.jsonl
 				return nil, fmt.Errorf("remove a cut event file: %w", err)
 			}
 		}

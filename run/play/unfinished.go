@@ -49,7 +49,7 @@ const maxUnfinished = 1 << 24
 // bytes. Without games the file goes.
 func saveUnfinished(path string, games []selfplay.Unfinished) error {
 	if len(games) == 0 {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := fsx.OS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove finished games from %s: %w", path, err)
 		}
 		return nil
