@@ -144,9 +144,28 @@ func isAny(err error, others ...error) bool {
 
 // printError writes one line a fault: what is wrong and what to do.
 func printError(w io.Writer, err error) {
-	for line := range strings.Lines(run.PlainJSON(err).Error()) {
-		fmt.Fprintf(w, "chessbrain: %s\n", strings.TrimSuffix(line, "\n"))
+	lines := strings.Split(strings.TrimSuffix(run.PlainJSON(err).Error(), "\n"), "\n")
+	if isAny(err, syscall.EIO, fsx.ErrSync) {
+		lines = append(once(lines), diskRemedy)
 	}
+	for _, line := range lines {
+		fmt.Fprintf(w, "chessbrain: %s\n", line)
+	}
+}
+
+// diskRemedy is what to do where a disk fails. Each who had to do with it says so, and none
+// of them knows more.
+const diskRemedy = "the disk or the way to it fails: look at it and at the system's log (dmesg); then the same command goes on from " +
+	"what is saved, and chessbrain verify lists what is damaged"
+
+// once leaves out lines that others say with more around them, or again.
+func once(lines []string) (kept []string) {
+	for i, line := range lines {
+		if !slices.Contains(lines[:i], line) && !slices.ContainsFunc(lines, func(l string) bool { return strings.HasSuffix(l, ": "+line) }) {
+			kept = append(kept, line)
+		}
+	}
+	return kept
 }
 
 // as says whether err is or wraps an error of type E.

@@ -30,7 +30,7 @@ func TestPowerCutTrain(t *testing.T) {
 	for _, workers := range []string{"0", "2"} {
 		t.Run("workers "+workers, func(t *testing.T) {
 			s := newShaky(t, trainRecipe)
-			s.cutEach(15, s.train(4, "--producer-workers", workers), func() { s.check(4) })
+			s.cutEach(8, s.train(4, "--producer-workers", workers), func() { s.check(4) })
 		})
 	}
 }
@@ -38,7 +38,7 @@ func TestPowerCutTrain(t *testing.T) {
 // TestPowerCutTrainAgain cuts what a start after a power cut does, time after time, in a run
 // that grows and writes all that it can write.
 func TestPowerCutTrainAgain(t *testing.T) {
-	s, rng, rounds, episodes := newShaky(t, trainRecipe), rand.New(rand.NewPCG(3, 3)), 12, 2
+	s, rng, rounds, episodes := newShaky(t, trainRecipe), rand.New(rand.NewPCG(3, 3)), 8, 2
 	if slow.On {
 		rounds = 300
 	}
@@ -64,7 +64,7 @@ func TestPowerCutTrainAgain(t *testing.T) {
 // TestPowerCutSelfplay: the same of a process that only plays.
 func TestPowerCutSelfplay(t *testing.T) {
 	s := newShaky(t, trainRecipe)
-	s.cutEach(10, s.args("selfplay", "--producer-workers", "1", "--max-games-total", "4"), func() { s.verify() })
+	s.cutEach(6, s.args("selfplay", "--producer-workers", "1", "--max-games-total", "4"), func() { s.verify() })
 }
 
 // loopRecipe is the smallest closed loop.
@@ -84,5 +84,5 @@ loop {
 // TestPowerCutLoop: the same of the closed loop.
 func TestPowerCutLoop(t *testing.T) {
 	s := newShaky(t, loopRecipe)
-	s.cutEach(10, s.args("run"), func() { s.verify() })
+	s.cutEach(5, s.args("run"), func() { s.verify() })
 }

@@ -64,20 +64,29 @@ func (s *shaky) recorder() *memfs.Recorder {
 	return r
 }
 
-// on runs a command whose files go through r, and returns what it told.
+// on runs a command whose files go through r, and returns what it told, its log included.
 func (s *shaky) on(r *memfs.Recorder, args ...string) (told string, err error) {
 	s.Helper()
-	before := fsx.OS
-	fsx.OS = r
-	defer func() { fsx.OS = before }()
+	notes, err := os.Create(filepath.Join(filepath.Dir(s.base), "stderr"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer notes.Close()
+	disk, stderr := fsx.OS, os.Stderr
+	fsx.OS, os.Stderr = r, notes
+	defer func() { fsx.OS, os.Stderr = disk, stderr }()
 	root, out := newRoot(), new(bytes.Buffer)
 	root.SetOut(out)
-	root.SetErr(out)
+	root.SetErr(notes)
 	root.SetArgs(args)
 	if err = root.ExecuteContext(s.Context()); err != nil {
 		printError(out, err)
 	}
-	return out.String(), err
+	log, readErr := os.ReadFile(notes.Name())
+	if readErr != nil {
+		s.Fatal(readErr)
+	}
+	return out.String() + string(log), err
 }
 
 // args are the arguments of a command that works in the run.

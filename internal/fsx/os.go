@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// OS is the operating system's file system.
+// OS is the operating system's file system. Tests put a recorder of it here (memfs.Recorder).
 var OS FS = osFS{}
 
 type osFS struct{}

@@ -303,3 +303,23 @@ func TestRecordDamage(t *testing.T) {
 		}
 	}
 }
+
+// TestTornPutAside: a last line that is not whole is not put aside: nobody would ever cut it off.
+func TestTornPutAside(t *testing.T) {
+	for text, want := range map[string]string{"{}\n{\"v\":": "{}\n", "{\"v\":": "", "{}\n": "{}\n"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, MetricsName), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, _, err := OpenFiles(FilesOptions{Dir: dir}, FilesState{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, "metrics_old1.jsonl")); string(got) != want || (err == nil) != (want != "") {
+			t.Errorf("%q: put aside %q, %v", text, got, err)
+		}
+	}
+}

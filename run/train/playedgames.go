@@ -103,12 +103,12 @@ func nextDurable(ctx context.Context, store *play.Store, players *play.Players) 
 		select {
 		case g, open := <-store.Durable():
 			if !open {
-				return nil, errors.Join(play.ErrStoreClosed, store.Close())
+				return nil, cmp.Or(store.Close(), play.ErrStoreClosed)
 			}
 			return g, nil
 		case <-ended:
 			if errors.Is(players.Err, play.ErrStoreClosed) {
-				return nil, errors.Join(players.Err, store.Close())
+				return nil, cmp.Or(store.Close(), players.Err) // the store says what it died of
 			}
 			if players.Err != nil {
 				return nil, fmt.Errorf("producers: %w", players.Err)

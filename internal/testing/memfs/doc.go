@@ -20,6 +20,9 @@
 // A Sync that failed drops the written data for good, as Linux does: a second
 // Sync returns nil and persists nothing of it.
 //
+// Recorder does the same to a whole command: it records what happens on the real disk, and
+// the record is replayed here.
+//
 // Reads are operations too. Locks and permissions are not simulated. All
 // methods are safe for concurrent use.
 package memfs

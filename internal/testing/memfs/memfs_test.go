@@ -214,3 +214,50 @@ func TestLikeOS(t *testing.T) {
 		t.Errorf("memory: %q\n    os: %q", got, want)
 	}
 }
+
+// TestRecorder: what is recorded on the real disk is there after a replay, and after a power
+// cut what was synced; a fault hits one operation.
+func TestRecorder(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/before", []byte("b"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := memfs.Record(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(fsx.MkdirAll(r, dir+"/a"))
+	must(fsx.WriteFile(r, dir+"/a/whole", []byte("12")))
+	f, err := fsx.OpenAppend(r, dir+"/a/grows")
+	must(err)
+	_, err = f.Write([]byte("3456"))
+	must(err)
+	r.FailAt(1, syscall.EIO, false)
+	if n, err := f.Write([]byte("7890")); n != 0 || !errors.Is(err, syscall.EIO) || len(r.Failures()) != 1 {
+		t.Errorf("%d bytes, %v, failed %v", n, err, r.Failures())
+	}
+	must(f.Close())
+	must(r.Remove(dir + "/before"))
+	for _, c := range []struct {
+		fate                 memfs.Fate
+		before, whole, grows string
+	}{{memfs.KeepAll, "-", "12", "3456"}, {memfs.DropAll, "b", "12", ""}} {
+		m, err := r.Replay(len(r.Ops()))
+		must(err)
+		m.Restart(c.fate)
+		out := t.TempDir() + "/out"
+		must(m.Export("/", out))
+		for name, want := range map[string]string{"before": c.before, "a/whole": c.whole, "a/grows": c.grows} {
+			data, err := os.ReadFile(out + "/" + name)
+			if got := string(data); errors.Is(err, fs.ErrNotExist) != (want == "-") || err == nil && got != want || read(m, "/"+name) != want {
+				t.Errorf("%s: %q, %v, want %q", name, got, err, want)
+			}
+		}
+	}
+}

@@ -1,10 +1,12 @@
 package memfs
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -28,12 +30,13 @@ type Recorder struct {
 	fsx.FS // the real one
 	root   string
 
-	mu    sync.Mutex
-	there []op // what makes the content that was there before
-	ops   []op
-	files int // opened
-	fault fault
-	seen  int // operations since FailAt
+	mu       sync.Mutex
+	there    []op // what makes the content that was there before
+	ops      []op
+	failures []Op
+	files    int // opened
+	fault    fault
+	seen     int // operations since FailAt
 }
 
 // Op is one operation of a record.
@@ -93,6 +96,13 @@ func (r *Recorder) Ops() (ops []Op) {
 	return ops
 }
 
+// Failures returns the operations that failed as planned.
+func (r *Recorder) Failures() []Op {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.failures)
+}
+
 // below returns the path from the root, and whether it is one.
 func (r *Recorder) below(name string) (string, bool) {
 	path, err := filepath.Abs(name)
@@ -103,7 +113,7 @@ func (r *Recorder) below(name string) (string, bool) {
 }
 
 // do does an operation and records it. A failure that was planned takes its place.
-func (r *Recorder) do(o op, name string, act func() error) error {
+func (r *Recorder) do(o *op, name string, act func() error) error {
 	path, ok := r.below(name)
 	if !ok {
 		return act()
@@ -115,15 +125,21 @@ func (r *Recorder) do(o op, name string, act func() error) error {
 	}
 	r.seen++
 	if f := r.fault; f.at > 0 && (r.seen == f.at || r.seen > f.at && f.sticky) {
-		if o.failed = o.Kind == "sync"; o.failed {
-			r.ops = append(r.ops, o)
+		r.failures = append(r.failures, o.Op)
+		half := o.Kind == "write"
+		if half {
+			o.Data = o.Data[:len(o.Data)/2]
+			half = act() == nil
+		}
+		if o.failed = o.Kind == "sync"; o.failed || half {
+			r.ops = append(r.ops, *o)
 		}
 		return &fs.PathError{Op: o.Kind, Path: name, Err: f.err}
 	}
 	if err := act(); err != nil {
 		return err
 	}
-	r.ops = append(r.ops, o)
+	r.ops = append(r.ops, *o)
 	return nil
 }
 
@@ -136,7 +152,7 @@ func (r *Recorder) OpenFile(name string, flag int, perm fs.FileMode) (f fsx.File
 	r.files++
 	number := r.files
 	r.mu.Unlock()
-	err = r.do(op{Op: Op{Kind: "open"}, flag: flag, file: number}, name, func() error {
+	err = r.do(&op{Op: Op{Kind: "open"}, flag: flag, file: number}, name, func() error {
 		f, err = r.FS.OpenFile(name, flag, perm)
 		return err
 	})
@@ -145,22 +161,22 @@ func (r *Recorder) OpenFile(name string, flag int, perm fs.FileMode) (f fsx.File
 
 // Mkdir is fsx.FS.Mkdir.
 func (r *Recorder) Mkdir(name string, perm fs.FileMode) error {
-	return r.do(op{Op: Op{Kind: "mkdir"}}, name, func() error { return r.FS.Mkdir(name, perm) })
+	return r.do(&op{Op: Op{Kind: "mkdir"}}, name, func() error { return r.FS.Mkdir(name, perm) })
 }
 
 // Rename is fsx.FS.Rename. Both names are below the root, or none.
 func (r *Recorder) Rename(oldName, newName string) error {
-	return r.do(op{Op: Op{Kind: "rename"}, to: newName}, oldName, func() error { return r.FS.Rename(oldName, newName) })
+	return r.do(&op{Op: Op{Kind: "rename"}, to: newName}, oldName, func() error { return r.FS.Rename(oldName, newName) })
 }
 
 // Remove is fsx.FS.Remove.
 func (r *Recorder) Remove(name string) error {
-	return r.do(op{Op: Op{Kind: "remove"}}, name, func() error { return r.FS.Remove(name) })
+	return r.do(&op{Op: Op{Kind: "remove"}}, name, func() error { return r.FS.Remove(name) })
 }
 
 // SyncDir is fsx.FS.SyncDir.
 func (r *Recorder) SyncDir(name string) error {
-	return r.do(op{Op: Op{Kind: "syncdir"}}, name, func() error { return r.FS.SyncDir(name) })
+	return r.do(&op{Op: Op{Kind: "syncdir"}}, name, func() error { return r.FS.SyncDir(name) })
 }
 
 // recorded is a file that was opened to be written.
@@ -170,35 +186,25 @@ type recorded struct {
 	number int
 }
 
-func (f *recorded) do(o op, act func() error) error {
+func (f *recorded) do(o *op, act func() error) error {
 	o.file = f.number
 	return f.r.do(o, f.Name(), act)
 }
 
 func (f *recorded) Write(p []byte) (n int, err error) {
-	write := func(p []byte) error {
-		n, err = f.File.Write(p)
+	o := &op{Op: Op{Kind: "write", Data: bytes.Clone(p)}}
+	err = f.do(o, func() (err error) {
+		n, err = f.File.Write(o.Data)
 		return err
-	}
-	err = f.do(op{Op: Op{Kind: "write", Data: append([]byte(nil), p...)}}, func() error { return write(p) })
-	if err != nil && n == 0 && len(p) > 1 { // half of it was
-		half := p[:len(p)/2]
-		f.r.mu.Lock()
-		defer f.r.mu.Unlock()
-		if write(half) == nil {
-			path, _ := f.r.below(f.Name())
-			f.r.ops = append(f.r.ops, op{Op: Op{Kind: "write", Path: path, Data: append([]byte(nil), half...)}, file: f.number})
-		}
-		return n, err
-	}
+	})
 	return n, err
 }
 
 func (f *recorded) Truncate(size int64) error {
-	return f.do(op{Op: Op{Kind: "truncate"}, size: size}, func() error { return f.File.Truncate(size) })
+	return f.do(&op{Op: Op{Kind: "truncate"}, size: size}, func() error { return f.File.Truncate(size) })
 }
-func (f *recorded) Sync() error     { return f.do(op{Op: Op{Kind: "sync"}}, f.File.Sync) }
-func (f *recorded) SyncData() error { return f.do(op{Op: Op{Kind: "sync"}}, f.File.SyncData) }
+func (f *recorded) Sync() error     { return f.do(&op{Op: Op{Kind: "sync"}}, f.File.Sync) }
+func (f *recorded) SyncData() error { return f.do(&op{Op: Op{Kind: "sync"}}, f.File.SyncData) }
 
 // Replay returns the disk after the first n operations of the record: what was there before
 // it is durable, of the rest what was synced.
