@@ -88,8 +88,12 @@ func NewNet(cfg NetConfig) (Player, error) {
 func (p *netPlayer) Name() string { return p.cfg.Name }
 
 func (p *netPlayer) NewTable(games int) (Table, error) {
-	ev := p.cfg.NewEvaluator(games)
-	return &netTable{cfg: &p.cfg, ev: ev, cache: mcts.NewCache(p.cfg.CacheEntries), batch: mcts.NewBatch(ev, games)}, nil
+	leaves := games
+	if p.cfg.Limits.Timed() {
+		leaves *= timedLeaves
+	}
+	ev := p.cfg.NewEvaluator(leaves)
+	return &netTable{cfg: &p.cfg, ev: ev, cache: mcts.NewCache(p.cfg.CacheEntries), batch: mcts.NewBatch(ev, leaves)}, nil
 }
 
 // netTable is a net player's evaluator in one worker, and the leaves that wait
@@ -138,6 +142,8 @@ type netSeat struct {
 	budget time.Duration // of the move; 0 = no limit
 	began  time.Time     // the search
 	want   int           // visits of its slice
+	asked  time.Time     // when its leaves were last asked for
+	leaves int           // of them, at most
 }
 
 func (s *netSeat) Start(line *chess.History, color chess.Color, rng *rand.Rand) {
@@ -153,7 +159,7 @@ func (s *netSeat) Step(*chess.History, *chess.MoveList) (a Answer, ok bool) {
 		s.begun = true
 	}
 	for !s.timeUp() {
-		if s.search.Gather(s.table.batch, 1) > 0 {
+		if s.search.Gather(s.table.batch, s.together()) > 0 {
 			s.table.waiting = append(s.table.waiting, s.search)
 			return a, false
 		}
@@ -201,6 +207,7 @@ func (s *netSeat) pick(root *mcts.RootStats) int {
 const (
 	timedSlice     = 256
 	maxTimedVisits = 400_000
+	timedLeaves    = 8 // that wait together, as in `chessbrain uci`
 )
 
 func (p *netPlayer) Limits() Limits { return p.cfg.Limits }
@@ -220,6 +227,7 @@ func (s *netSeat) Clocks(c Clocks) {
 // begin starts the search of the next move.
 func (s *netSeat) begin() {
 	s.began = s.table.cfg.now()
+	s.asked, s.leaves = s.began, 1
 	if !s.untilTime() {
 		s.search.Begin(s.rng, false)
 		return
@@ -231,6 +239,24 @@ func (s *netSeat) begin() {
 func (s *netSeat) slice(visits int) {
 	s.want = visits + timedSlice
 	s.search.BeginWith(s.rng, mcts.Options{Limits: mcts.Limits{Simulations: s.want}})
+}
+
+// together returns how many leaves may wait for one evaluation: one, where visits end the
+// search, so that it can be repeated. Where time does they are more, as long as the answers
+// come within a small part of it, and the tree is large beside them.
+func (s *netSeat) together() int {
+	if s.budget == 0 || !s.untilTime() {
+		return 1
+	}
+	now := s.table.cfg.now()
+	if now.Sub(s.asked) > s.budget/32 {
+		s.leaves = max(1, s.leaves/2)
+	} else {
+		s.leaves = min(timedLeaves, 2*s.leaves)
+	}
+	s.asked = now
+	visits, _ := s.search.Visits()
+	return min(s.leaves, max(1, int(visits)/timedLeaves))
 }
 
 // untilTime reports whether nothing but time ends the search.

@@ -70,12 +70,20 @@ func TestMoveTime(t *testing.T) {
 	for _, budget := range []time.Duration{time.Millisecond, 20 * time.Millisecond, 900 * time.Millisecond} {
 		s, a := thinkOnce(t, timedNet(t, Limits{MoveTime: budget}, time.Millisecond, nil), Clocks{})
 		visits := int(s.search.Root().N)
-		// One reading of the clock before each leaf, one at the begin, one at the end.
-		if a.Spent < budget || a.Spent > budget+3*time.Millisecond || visits < 1 || visits > int(budget/time.Millisecond)+1 || visits < int(budget/time.Millisecond)/2 {
+		// Two readings of the clock before each batch, one at the begin, one at the end.
+		rounds := int(budget/time.Millisecond)/2 + 1
+		if a.Spent < budget || a.Spent > budget+3*time.Millisecond || visits < rounds/2 || visits > 1+timedLeaves*rounds {
 			t.Errorf("%v: %v spent, %d visits", budget, a.Spent, visits)
 		}
 		if !a.Scored || a.Score < -20000 || a.Score > 20000 {
 			t.Errorf("score %d, %v", a.Score, a.Scored)
+		}
+	}
+	// Leaves wait together while that takes little of the time, and one at a time where it would not.
+	for step, low := range map[time.Duration]int{time.Millisecond: 1500, 15 * time.Millisecond: 25} {
+		s, _ := thinkOnce(t, timedNet(t, Limits{MoveTime: 900 * time.Millisecond}, step, nil), Clocks{})
+		if n := int(s.search.Root().N); n < low || step > time.Millisecond && n > 35 {
+			t.Errorf("%v a reading of the clock: %d visits", step, n)
 		}
 	}
 	s, _ := thinkOnce(t, timedNet(t, Limits{MoveTime: time.Hour}, time.Nanosecond, func(s *Settings) { s.Search.Simulations = 40 }), Clocks{})
