@@ -29,6 +29,8 @@
 #   NUM_THREADS_FOR_SHUFFLING           default: one a core
 #   RATING_GAMES=20                     games of each match for the rating list; 0 = none
 #
+# --dry-run among the flags checks the directory, says what a cycle would do, and ends.
+#
 # What training would refuse (another net, name or kind of training than the directory's) is refused before anything is
 # played or made, with exit code 2.
 #
@@ -90,6 +92,11 @@ flags=(--run-dir "$base" --name "$name" --training-name "$training" --net "$kind
 [ -z "${CONFIG:-}" ] || flags+=(--config "$CONFIG")
 config=$("$program" run "${flags[@]}" "$@" --print-config) || exit $?
 # What training would refuse must not be found out after hours of play.
+for word; do
+	case $word in
+	-dry-run | --dry-run | --dry-run=[1tT]*) exec "$program" run "${flags[@]}" "$@" ;; # says what it would do
+	esac
+done
 "$program" run "${flags[@]}" "$@" --dry-run >/dev/null || exit $?
 
 # Two scripts of one run, or one and the stage of another that was killed: the second waits.

@@ -123,6 +123,8 @@ func TestLoopScriptHoldsTheRun(t *testing.T) {
 	}
 	for _, c := range []struct{ args, want string }{
 		{"a trained main 16x1 0", "learns from games as they are played"},
+		{"a trained other 8x1 0", "training main of trained learns from games as they are played; training other, on shuffles, would take its place"},
+		{"b looped other 8x1 0", `name: "a" -> "b"`},
 		{"a trained main 8x1 0", "model.arch.conv_tower.filters: 16 -> 8"},
 		{"a looped main 8x1 0", "model.arch.conv_tower.filters: 16 -> 8"},
 		{"b looped main 16x1 0", `name: "a" -> "b"`},
@@ -139,6 +141,15 @@ func TestLoopScriptHoldsTheRun(t *testing.T) {
 			t.Errorf("%s changed the directory:\n%s\nbefore:\n%s", c.args, after, before)
 		}
 	}
+	// A second training of the closed loop is none of these. A check of it plays nothing.
+	words := append(strings.Fields("a looped other 8x1 0 --cycles 2"), tinyLoop...)
+	before := listing(t, filepath.Join(dir, "looped"))
+	runs(t, loopScript(t, dir, "synchronous_loop.sh", append(words, "--dry-run")...), exitOK, "dry run: nothing is created")
+	if after := listing(t, filepath.Join(dir, "looped")); after != before {
+		t.Errorf("--dry-run changed the directory:\n%s\nbefore:\n%s", after, before)
+	}
+	runs(t, loopScript(t, dir, "synchronous_loop.sh", words...), exitOK, "")
+	glob(t, dir, "looped/train/other/checkpoints/a_step00000004", 1)
 }
 
 // stub is a program that does as body says, with "$real" as the real one.

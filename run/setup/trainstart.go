@@ -81,10 +81,11 @@ func (s *Start) compare() error {
 	}
 	c := s.e.Config
 	s.before = before.Config
-	if s.before.GetTraining().GetTrainingName() != s.Dir.Training {
-		return nil // another training's: this one may have a net of its own
+	diff := config.Compare(before.Config, c)
+	if s.before.GetTraining().GetTrainingName() != s.Dir.Training { // this one may have a net of its own
+		return s.ofRun(diff).Err()
 	}
-	diff := s.ofKeptNet(config.Compare(before.Config, c))
+	diff = s.ofKeptNet(diff)
 	was := s.Info.Arithmetic
 	if s.Joins() {
 		was = s.Arithmetic() // that of its own latest start is not written down
@@ -99,15 +100,26 @@ func (s *Start) compare() error {
 	}
 	for _, change := range diff.Logged {
 		switch {
-		case change.Path == "name" && change.Old != "" && s.e.Origin("name") == "--name": // a recipe's or a file's is its own
-			change.Remedy = "leave it out, or use another --run-dir"
-			diff.Refused = append(diff.Refused, change)
+		case change.Path == "name" && len(s.ofRun(diff).Refused) > 0:
 		case change.Path == "training.max_epochs_this_instance" && s.e.Origin(change.Path) == "default": // the loop sets it at each start
 		default:
 			s.Changes = append(s.Changes, change)
 		}
 	}
+	diff.Refused = append(diff.Refused, s.ofRun(diff).Refused...)
 	return diff.Err()
+}
+
+// ofRun is what all trainings of the run must have in common: its name. That of a recipe
+// or a file is its own.
+func (s *Start) ofRun(d config.Diff) (common config.Diff) {
+	for _, change := range d.Logged {
+		if change.Path == "name" && change.Old != "" && s.e.Origin("name") == "--name" {
+			change.Remedy = "leave it out, or use another --run-dir"
+			common.Refused = append(common.Refused, change)
+		}
+	}
+	return common
 }
 
 // ofKeptNet corrects the comparison of a run that began with a net file: that net decides,
@@ -158,28 +170,57 @@ func (s *Start) checkTraining() error {
 		return err
 	}
 	if m == nil {
-		loops := want != shuffledRows && fsx.IsFile(filepath.Join(s.Dir.Root, run.CyclesName))
-		if loops && (s.before == nil || s.before.GetTraining().GetTrainingName() == s.Dir.Training) {
-			return otherRows(s.e, s.Dir.Root, s.Dir.Training, shuffledRows, want)
-		}
-		return nil
+		return s.checkPlace(want)
 	}
 	if err := s.CheckOwner(m, s.Info, path); err != nil {
 		return err
 	}
-	held := map[string]bool{}
-	for _, f := range m.Files {
-		held[f.Section] = true
-	}
-	for _, have := range []rowKind{playedRows, shuffledRows, loaderRows} {
-		if held[have.section] && !held[want.section] {
-			return otherRows(s.e, s.Dir.Root, s.Dir.Training, have, want)
-		}
+	if have := otherThan(want, m); have != nil {
+		return otherRows(s.e, s.Dir.Root, s.Dir.Training, *have, want)
 	}
 	if err := s.checkGames(m); err != nil {
 		return err
 	}
 	return s.checkNet(path)
+}
+
+// checkPlace refuses to begin a training in the place of the run's own, where that learns
+// from other rows: what is written down of the run would be the new one's.
+func (s *Start) checkPlace(want rowKind) error {
+	root := s.Dir.Root
+	if want != shuffledRows {
+		loops := fsx.IsFile(filepath.Join(root, run.CyclesName))
+		if loops && (s.before == nil || s.before.GetTraining().GetTrainingName() == s.Dir.Training) {
+			return otherRows(s.e, root, s.Dir.Training, shuffledRows, want)
+		}
+		return nil
+	}
+	own, _, there, err := runAt(root)
+	if err != nil || !there || s.Joins() {
+		return err
+	}
+	m, _, err := newestManifest(own.Checkpoints)
+	if have := otherThan(want, m); have != nil {
+		return s.e.Errorf("run_dir", "name another --run-dir, or go on with "+have.command,
+			"training %s of %s learns from %s; training %s, on %s, would take its place", own.Training, root, have.words, s.Dir.Training, want.words)
+	}
+	return err
+}
+
+// otherThan is the kind of rows of a checkpoint, nil = none, that is not the wanted one.
+func otherThan(want rowKind, m *checkpoint.Manifest) *rowKind {
+	held := map[string]bool{}
+	if m != nil {
+		for _, f := range m.Files {
+			held[f.Section] = true
+		}
+	}
+	for _, have := range []rowKind{playedRows, shuffledRows, loaderRows} {
+		if held[have.section] && !held[want.section] {
+			return &have
+		}
+	}
+	return nil
 }
 
 // checkGames refuses to look for the games of a checkpoint in another directory than
