@@ -10,7 +10,9 @@ import (
 	"log/slog"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -91,7 +93,7 @@ func WalkGames(ctx context.Context, fsys fsx.FS, dir string, fn func(path string
 }
 
 // DirGames yields the games of the chunk files below root, oldest first by the
-// time of their file's last change: those of the newest files that together have
+// nets that played them (see age): those of the newest files that together have
 // at least maxRows positions (0 = of all), each once, without the validation
 // games of the given share. Only a file's games are held at a time. A directory
 // that is not there has none. Damaged games are left out and told to the log.
@@ -135,7 +137,7 @@ func newestChunks(ctx context.Context, root string, maxRows int64) ([]string, er
 	if err != nil {
 		return nil, err
 	}
-	modified := map[string]time.Time{}
+	ages := map[string]age{}
 	for _, path := range paths {
 		info, err := fsx.OS.Stat(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -144,10 +146,10 @@ func newestChunks(ctx context.Context, root string, maxRows int64) ([]string, er
 		if err != nil {
 			return nil, err
 		}
-		modified[path] = info.ModTime()
+		ages[path] = ageOf(path, info)
 	}
-	paths = slices.SortedFunc(maps.Keys(modified), func(a, b string) int {
-		return cmp.Or(modified[a].Compare(modified[b]), cmp.Compare(a, b))
+	paths = slices.SortedFunc(maps.Keys(ages), func(a, b string) int {
+		return cmp.Or(ages[a].compare(ages[b]), cmp.Compare(a, b))
 	})
 	if maxRows <= 0 {
 		return paths, nil
@@ -165,6 +167,40 @@ func newestChunks(ctx context.Context, root string, maxRows int64) ([]string, er
 		rows += int64(info.Positions)
 	}
 	return paths[first:], nil
+}
+
+// age says how old a chunk file <net>/<process>/<number> is, by its names: a copy of a
+// directory has other times. The name of a net has the rows that the run had played before
+// it and the samples that it was trained on. The time decides between processes of one net,
+// and among nets of other names, which are older than all these.
+type age struct {
+	trained       bool // the net's name says the rest
+	rows, samples uint64
+	number        string // of the file in its process, as many digits as all
+	modified      time.Time
+}
+
+var trainedNet = regexp.MustCompile(`-s(\d+)-d(\d+)$`)
+
+func ageOf(path string, info fs.FileInfo) age {
+	a := age{modified: info.ModTime()}
+	net := filepath.Base(filepath.Dir(filepath.Dir(path)))
+	if m := trainedNet.FindStringSubmatch(net); m != nil {
+		a.samples, _ = strconv.ParseUint(m[1], 10, 64) // too large a number is the newest
+		a.rows, _ = strconv.ParseUint(m[2], 10, 64)
+		a.trained = true
+	}
+	if a.trained || net == "random" {
+		a.number, _, _ = strings.Cut(filepath.Base(path), ".")
+	}
+	return a
+}
+
+func (a age) compare(b age) int {
+	if a.trained != b.trained {
+		return cmp.Compare(strconv.FormatBool(a.trained), strconv.FormatBool(b.trained))
+	}
+	return cmp.Or(cmp.Compare(a.rows, b.rows), cmp.Compare(a.samples, b.samples), cmp.Compare(a.number, b.number), a.modified.Compare(b.modified))
 }
 
 // sortGames orders games by ordinal, then id.

@@ -114,6 +114,7 @@ func TestDirGames(t *testing.T) {
 	write("a-s2-d2/train", 200, false, games[4:8]...)
 	write("a-s2-d2/p1", 300, true, append(games[3:5:5], games[8:]...)...)
 	write(".hidden", 400, false, games...)
+	write("a-s0-d0/p1", 999, false, games[0]) // as in a copy: the net's name counts
 	ordinals := func(rows int64, share float64) (list []uint64) {
 		t.Helper()
 		for g, err := range replay.DirGames(t.Context(), root, rows, share, runtest.LogTo(io.Discard)) {
