@@ -17,7 +17,7 @@ const NoLog = "none"
 // logPath says where the log is: where --log says, else beside --pgn; "" = nowhere.
 func (o *Options) logPath() string {
 	switch {
-	case o.Log == NoLog || o.Log == "" && o.PGN == "":
+	case o.Log == NoLog || o.Log == "" && (o.PGN == "" || fsx.Special(o.PGN)):
 		return ""
 	case o.Log != "":
 		return o.Log

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -55,6 +56,9 @@ func (o *Options) Validate() error {
 		if err := fsx.CanCreate(o.PGN); err != nil {
 			return fmt.Errorf("--pgn: %w", err)
 		}
+		if fsx.IsFile(o.PGN) && !startsPGN(o.PGN) {
+			return askedf("--pgn: %s is there and is no PGN; name another file", o.PGN)
+		}
 		for _, other := range []string{o.logPath(), o.Openings.File} {
 			if other != "" && fsx.SameFile(o.PGN, other) {
 				return askedf("--pgn: %s is the log or the openings of this match, too; name another file", o.PGN)
@@ -71,6 +75,13 @@ func (o *Options) Validate() error {
 		return err
 	}
 	return o.Openings.validate()
+}
+
+// startsPGN says whether a file begins as PGN does, or says nothing.
+func startsPGN(path string) bool {
+	text, err := fsx.ReadUpTo(fsx.OS, path, 1<<12)
+	text = bytes.TrimLeft(bytes.TrimPrefix(text, []byte("\ufeff")), " \t\r\n")
+	return err != nil || len(text) == 0 || bytes.IndexByte([]byte("[%;{"), text[0]) >= 0
 }
 
 // shape returns how many threads play, and how many games each (0 = a default).
@@ -183,7 +194,7 @@ func (m *Match) finish(result *arena.Result, err error) (*Report, error) {
 	}
 	ended := err == nil && !stopped
 	if m.options.PGN != "" {
-		err = errors.Join(err, fsx.WriteFileFunc(fsx.OS, m.options.PGN, result.WritePGN))
+		err = errors.Join(err, fsx.WriteNamed(m.options.PGN, result.WritePGN))
 	}
 	err = errors.Join(err, m.closeLog(ended && err == nil))
 	r.Summary, r.SPRT = arena.Summarise(result.Games), m.options.Rules.report(result.Games)

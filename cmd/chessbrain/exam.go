@@ -70,7 +70,7 @@ mastery): from mates in one to farther and farther away.`,
 			if err := canCreate("output", output); err != nil {
 				return err
 			}
-			return pathError(fsx.WriteFileFunc(fsx.OS, output, write))
+			return pathError(fsx.WriteNamed(output, write))
 		},
 	}
 	c.Flags().IntVar(&count, "count", 30000, "positions, a third from each ending")

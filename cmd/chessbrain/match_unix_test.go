@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/arena"
@@ -37,6 +38,24 @@ func TestMatchInterrupt(t *testing.T) {
 	if n, _ := strconv.Atoi(said[1]); n < 1 || strings.Count(string(text), "\n[Result ") != n {
 		t.Errorf("%d games in the PGN, it says %d", strings.Count(string(text), "\n[Result "), n)
 	}
+}
+
+// TestMatchPipe: games go into a pipe, which stays one, with no log beside it.
+func TestMatchPipe(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "a.pgn")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skipf("no pipes on this file system: %v", err)
+	}
+	p := start(t, dir, "match", "greedy", "random", "--games", "4", "--pgn", "a.pgn")
+	text, err := os.ReadFile(pipe) // waits for the program
+	if code, rest := p.exit(); err != nil || code != exitOK || strings.Count(string(text), "\n[Result ") != 4 {
+		t.Errorf("exit code %d, %v: %s%s", code, err, text, rest)
+	}
+	if info, err := os.Stat(pipe); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+		t.Errorf("the pipe is %v, %v", info, err)
+	}
+	glob(t, dir, "*", 1)
 }
 
 // TestMatchKill kills a match several times: with the same command it goes on,

@@ -161,7 +161,7 @@ func (o *tuneOptions) run(c *cobra.Command, s *tools.Subject, rows *tools.Rows) 
 	if err != nil {
 		return err
 	}
-	if err := fsx.WriteFileFunc(fsx.OS, o.out, r.WriteCSV); err != nil {
+	if err := fsx.WriteNamed(o.out, r.WriteCSV); err != nil {
 		return pathError(fmt.Errorf("--out: %w", err))
 	}
 	if o.plot != "" && len(r.Points) > 0 {
@@ -239,7 +239,7 @@ func (o *evalOptions) run(c *cobra.Command, s *tools.Subject, rows *tools.Rows) 
 		return err
 	}
 	if dump != nil {
-		if err := fsx.WriteFileFunc(fsx.OS, o.dumpFile, func(w io.Writer) error { return dump.Write(w, o.dump) }); err != nil {
+		if err := fsx.WriteNamed(o.dumpFile, func(w io.Writer) error { return dump.Write(w, o.dump) }); err != nil {
 			return pathError(fmt.Errorf("--dump-file: %w", err))
 		}
 	}

@@ -26,6 +26,9 @@ func (r Reserve) Of(s Space) uint64 {
 	return max(min(r.Bytes, s.Total/4), uint64(r.Share*float64(s.Total)))
 }
 
+// Usable is how much may be written to a file system, in bytes.
+func (r Reserve) Usable(s Space) uint64 { return s.Free - min(s.Free, r.Of(s)) }
+
 // Check returns *SpaceError if less than the reserve plus need bytes is free
 // where path lies.
 func (r Reserve) Check(fsys FS, path string, need uint64) error {
@@ -91,7 +94,10 @@ func CanCreate(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return &fs.PathError{Op: "write", Path: path, Err: syscall.EISDIR}
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".create-*.tmp")
+	if Special(path) { // it is written to, where it is; a pipe may wait for its reader
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(linked(path)), ".create-*.tmp")
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		failed.Op, failed.Path = "write", path // not the name that was tried
 	}

@@ -55,6 +55,44 @@ func WriteFileFunc(fsys FS, path string, write func(io.Writer) error) error {
 	return nil
 }
 
+// WriteNamed is WriteFileFunc for a path that somebody named: the file that a symbolic link
+// means is replaced, and what is no regular file, such as a device or a pipe, is written to.
+func WriteNamed(path string, write func(io.Writer) error) error {
+	if !Special(path) {
+		return WriteFileFunc(OS, linked(path), write)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err == nil {
+		w := bufio.NewWriterSize(f, 1<<16)
+		err = errors.Join(cmp.Or(write(w), w.Flush()), f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// linked is the path that a chain of symbolic links leads to, there or not.
+func linked(path string) string {
+	for range 40 {
+		to, err := os.Readlink(path)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
+	}
+	return path
+}
+
+// Special says whether a path leads to what is neither file nor directory.
+func Special(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+}
+
 // fillAndSync writes the content of f and makes it durable.
 func fillAndSync(f File, write func(io.Writer) error) error {
 	w := bufio.NewWriterSize(f, 1<<16)
