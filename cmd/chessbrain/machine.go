@@ -49,7 +49,8 @@ func diagnose(c *cobra.Command, _ []string) error {
 		say("memory", "%.1f GiB, %.1f GiB free", total, free)
 	}
 	if disk, err := fsx.OS.Space("."); err == nil {
-		say("disk", "%.1f GiB may be used here (2 GiB or 5 %% stay free, of a small disk a quarter)", float64(disk.Free)/(1<<30))
+		reserve := fsx.DefaultReserve
+		say("disk", "%s may be used here, %s stay free", fsx.FormatBytes(reserve.Usable(disk)), fsx.FormatBytes(reserve.Of(disk)))
 	} else {
 		say("disk", "! %v", err)
 	}

@@ -147,9 +147,9 @@ func (o *rescoreOptions) run(c *cobra.Command, inputs []string) (err error) {
 			}
 			break
 		}
+		report.Search = again.summary() // of whole files: what else was searched is not written
 		again.tell(c, i+1, len(jobs))
 	}
-	report.Search = again.summary()
 	if errors.Is(err, files.ErrExists) {
 		return usageError{err}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -180,24 +181,25 @@ func FuzzReplay(f *testing.F) {
 	})
 }
 
-// TestMeterBuckets checks against a sequence worked out by hand.
-func TestMeterBuckets(t *testing.T) {
-	m := new(Meter)
-	for i := range int64(37) {
-		m.tick(span{growth: Totals{Games: 200 + i, Steps: 1}})
+// TestMeterFollows: each call counts, also while nothing grows, and what is older than the
+// span does not.
+func TestMeterFollows(t *testing.T) {
+	m, now := new(Meter), time.Unix(0, 0)
+	m.Observe(now, Totals{})
+	for i := 1; i <= 32; i++ {
+		m.Observe(now.Add(time.Duration(i)*time.Second), Totals{Positions: int64(100 * i)})
 	}
-	want := [][2]int64{{236, 236}, {234, 235}, {232, 235}, {224, 231}, {216, 231}, {200, 231}}
-	if len(m.buckets) != len(want) {
-		t.Fatalf("%d buckets, want %d", len(m.buckets), len(want))
+	for after, want := range map[int]float64{8: 75, 16: 50, 31: 3.125, 32: 0, 100: 0} {
+		quiet := Meter{seen: slices.Clone(m.seen)}
+		if got := quiet.Observe(now.Add(time.Duration(32+after)*time.Second), Totals{Positions: 3200}).PositionsPerSecond; float64(got) != want {
+			t.Errorf("%d s after the last position: %v a second, want %v", after, got, want)
+		}
 	}
-	for k, w := range want {
-		total := int64(0)
-		for x := w[0]; x <= w[1]; x++ {
-			total += x
-		}
-		if g := m.buckets[k].growth; g.Games != total || g.Steps != 1<<k || g.Steps != w[1]-w[0]+1 {
-			t.Errorf("bucket %d is %+v, want the sum of %d..%d", k, g, w[0], w[1])
-		}
+	for i := range 1000 {
+		m.Observe(now.Add(time.Duration(33+i)*time.Second), Totals{})
+	}
+	if len(m.seen) > 34 {
+		t.Errorf("%d readings are kept", len(m.seen))
 	}
 }
 

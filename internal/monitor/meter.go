@@ -9,21 +9,20 @@ import (
 // concurrent use. The zero value has seen nothing.
 type Meter struct {
 	mu   sync.Mutex
-	last Totals    // at the newest tick, or the first Observe
-	at   time.Time // of that; zero before it
-
-	// Sums over the last 1, 2, 4, 8, ... ticks: bucket k holds the newest complete group
-	// of 2^k ticks, groups being aligned to multiples of 2^k from the first tick
-	// (lczero-training's exponential aggregator).
-	ticks   uint64
-	buckets []span
+	seen []reading // a tick or more apart, the oldest first: the newest that is as old as meterSpan, and those after it
 }
 
-// meterTick is the shortest time that makes a tick, and meterBucket the longest bucket
-// that rates are taken from: 32 ticks.
+// reading is what totals were at a time.
+type reading struct {
+	at     time.Time
+	totals Totals
+}
+
+// meterTick is the least time between two readings, and meterSpan that over which rates
+// are taken.
 const (
-	meterTick   = time.Second
-	meterBucket = 5
+	meterTick = time.Second
+	meterSpan = 32 * meterTick
 )
 
 // span is how much totals grew in a time.
@@ -32,38 +31,19 @@ type span struct {
 	growth Totals
 }
 
-// tick adds the growth of one tick.
-func (m *Meter) tick(s span) {
-	m.ticks++
-	for k := 0; k < len(m.buckets); k++ {
-		older := m.buckets[k]
-		m.buckets[k] = s
-		if m.ticks>>k&1 == 1 { // first half of a group of 2^(k+1)
-			return
-		}
-		s = span{older.time + s.time, older.growth.plus(s.growth)}
-	}
-	m.buckets = append(m.buckets, s)
-}
-
-// Observe takes the totals at a time, and returns the rates of the last seconds:
-// over at most 32 ticks of a second or more, or, before the first tick, since
-// the first call.
+// Observe takes the totals at a time, and returns the rates of the last seconds: over 32
+// seconds, or as much longer as nobody asked, or since the first call.
 func (m *Meter) Observe(now time.Time, t Totals) Rates {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.at.IsZero() {
-		m.at, m.last = now, t
+	for len(m.seen) > 1 && now.Sub(m.seen[1].at) >= meterSpan {
+		m.seen = m.seen[1:]
 	}
-	grown := span{time: now.Sub(m.at), growth: t.minus(m.last)}
-	if grown.time >= meterTick {
-		m.tick(grown)
-		m.at, m.last = now, t
+	if n := len(m.seen); n == 0 || now.Sub(m.seen[n-1].at) >= meterTick {
+		m.seen = append(m.seen, reading{now, t})
 	}
-	if k := min(len(m.buckets)-1, meterBucket); k >= 0 {
-		return m.buckets[k].rates()
-	}
-	return grown.rates()
+	first := m.seen[0]
+	return span{now.Sub(first.at), t.minus(first.totals)}.rates()
 }
 
 // Over returns the mean rates of totals that grew from zero in a time.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
@@ -96,8 +97,8 @@ func DescribeSpace(w io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	keep := fsx.DefaultReserve.Of(disk)
-	_, err = fmt.Fprintf(w, "disk: %d MiB may be used, %d MiB stay free\n", (max(disk.Free, keep)-keep)>>20, keep>>20)
+	reserve := fsx.DefaultReserve
+	_, err = fmt.Fprintf(w, "disk: %d MiB may be used, %d MiB stay free\n", reserve.Usable(disk)>>20, reserve.Of(disk)>>20)
 	return err
 }
 
@@ -136,7 +137,11 @@ func (s *Start) describeSource(w io.Writer, stages *Stages) error {
 			return err
 		}
 		if s.Data != "" {
-			fmt.Fprintf(w, "rows: all positions of %s but the share of games held out, %d times; %s\n", s.Data, s.e.Config.GetTraining().GetEpochs(), until)
+			if s.Steps == 0 {
+				until = "then it ends"
+			}
+			fmt.Fprintf(w, "rows: all positions of %s but the share of games held out, %s; %s\n", s.Data,
+				monitor.Count(s.e.Config.GetTraining().GetEpochs(), "time"), until)
 		} else {
 			fmt.Fprintf(w, "rows: of the %d stages of data_loader, %s\n", len(s.e.Config.GetDataLoader().GetStage()), until)
 		}

@@ -73,16 +73,19 @@ const shortRun = 50
 
 func (s *Summary) Write(w io.Writer) error {
 	var b strings.Builder
-	head := "Done"
+	head, took := "Done", "in "+s.Elapsed.Round(time.Second).String()
+	if s.FirstStep > 0 { // the counts are of all starts, the time is not
+		took = fmt.Sprintf("in all; this start took %s for %s", s.Elapsed.Round(time.Second), monitor.Count(s.Steps-s.FirstStep, "step"))
+	}
 	if s.Phase == monitor.RunStopped {
 		head = "Stopped and saved"
 	}
 	if s.Target > 0 || s.Episodes > 0 {
-		fmt.Fprintf(&b, "%s: %d of %s, %s, %s (%s) in %s\n",
-			head, s.Episodes, monitor.Count(max(s.Target, s.Episodes), "episode"), monitor.Count(s.Rows, "position"), monitor.Count(s.Steps, "step"), monitor.Count(s.Samples, "sample"), s.Elapsed.Round(time.Second))
+		fmt.Fprintf(&b, "%s: %d of %s, %s, %s (%s) %s\n",
+			head, s.Episodes, monitor.Count(max(s.Target, s.Episodes), "episode"), monitor.Count(s.Rows, "position"), monitor.Count(s.Steps, "step"), monitor.Count(s.Samples, "sample"), took)
 		fmt.Fprintf(&b, "Results: white %d, draw %d, black %d; ends: %s\n", s.Results.White, s.Results.Draw, s.Results.Black, record.EndCounts(s.Ends))
 	} else {
-		fmt.Fprintf(&b, "%s: %s (%s) in %s\n", head, monitor.Count(s.Steps, "step"), monitor.Count(s.Samples, "sample"), s.Elapsed.Round(time.Second))
+		fmt.Fprintf(&b, "%s: %s (%s) %s\n", head, monitor.Count(s.Steps, "step"), monitor.Count(s.Samples, "sample"), took)
 	}
 	if s.Rates.PositionsPerSecond > 0 {
 		fmt.Fprintf(&b, "Speed: %.0f positions/s, %.0f evaluations/s, mean batch %.1f, cache hits %.0f %%\n",

@@ -67,6 +67,9 @@ func TestReanalyseGoesOn(t *testing.T) {
 			done++
 		}
 	}
+	if n := r.Report.Changes; n.Games != 2*done || n.Positions != 24*done {
+		t.Errorf("after %d files of 24 positions: %+v", done, n)
+	}
 	there, _ := filepath.Glob(filepath.Join(out, "*", "*"))
 	hidden, _ := filepath.Glob(filepath.Join(out, "*", ".*"))
 	if !errors.Is(err, context.Canceled) || done == 0 || len(there) != done || len(hidden) != 0 {

@@ -58,7 +58,11 @@ func (r *Run) Do(ctx context.Context, j Job) error {
 	if j.Kind == Games {
 		do = r.games
 	}
+	before := r.Report.Changes
 	err := do(ctx, j)
+	if err != nil {
+		r.Report.Changes = before // of a file that was not written
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		r.damaged(err)
 		return nil
