@@ -59,6 +59,9 @@ func (c *EngineConfig) String() string {
 // its own, which goes on to the next game.
 type engine struct{ cfg EngineConfig }
 
+// ErrEndless says that an engine has no limit.
+var ErrEndless = errors.New("its search has no end: limit its nodes, its depth or its time")
+
 // NewEngine returns a player that is a UCI engine. It starts the engine once,
 // to see that it works and takes its options.
 //
@@ -71,7 +74,7 @@ func NewEngine(cfg EngineConfig) (Player, error) {
 		return nil, fmt.Errorf("engine %s: %w", cfg.Path, err)
 	}
 	if l := cfg.Limits; l.Nodes == 0 && l.Depth == 0 && !l.Timed() {
-		return nil, fmt.Errorf("engine %s: its search has no end: limit its nodes, its depth or its time", cfg.Path)
+		return nil, fmt.Errorf("engine %s: %w", cfg.Path, ErrEndless)
 	}
 	if cfg.Patience <= 0 {
 		cfg.Patience = defaultPatience

@@ -2,6 +2,7 @@ package match
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -130,7 +131,10 @@ func (m *Player) makeEngine(number int, command string, o *Options) error {
 	if m.programSHA256, _, err = fsx.HashFile(fsx.OS, path); err != nil {
 		return fmt.Errorf("--player%d: %w", number, err)
 	}
-	if m.player, err = arena.NewEngine(cfg); err != nil {
+	if m.player, err = arena.NewEngine(cfg); errors.Is(err, arena.ErrEndless) {
+		return askedf("--player%d: %w with --nodes, --depth, --movetime or --tc", number, err)
+	}
+	if err != nil {
 		return askedError{fmt.Errorf("--player%d: %w", number, err)}
 	}
 	m.Name, m.Limits = m.player.Name(), cfg.String()

@@ -17,6 +17,7 @@ import (
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/encoding/lc0"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/exam"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/internal/typo"
@@ -137,6 +138,14 @@ func pathError(err error) error {
 	return err
 }
 
+// notThere says what to do where a path that somebody named is not there.
+func notThere(path string, err error, remedy string) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w; %s", path, syscall.ENOENT, remedy)
+	}
+	return err
+}
+
 // isAny says whether err is or wraps one of the others.
 func isAny(err error, others ...error) bool {
 	return slices.ContainsFunc(others, func(other error) bool { return errors.Is(err, other) })
@@ -189,7 +198,7 @@ func exitCode(err error) int {
 	case errors.As(err, &coded):
 		return coded.ExitCode()
 	case as[usageError](err), as[*fsx.LockedError](err),
-		isAny(err, trainer.ErrConfig, checkpoint.ErrStateMismatch, host.ErrUnknown, host.ErrSettings),
+		isAny(err, trainer.ErrConfig, checkpoint.ErrStateMismatch, host.ErrUnknown, host.ErrSettings, exam.ErrEngine),
 		isAny(err, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG, syscall.ELOOP, fsx.ErrNotFile): // a path that somebody named is another thing
 		return exitUsage
 	case as[*host.Error](err):

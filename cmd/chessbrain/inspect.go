@@ -245,7 +245,7 @@ func runVerify(c *cobra.Command, paths []string) error {
 			return usageError{err}
 		}
 		if err != nil {
-			return pathError(err)
+			return pathError(notThere(path, err, "name a run, a directory, a checkpoint or a file"))
 		}
 		problems += r.NumProblems
 		if err := answer(c, r); err != nil {

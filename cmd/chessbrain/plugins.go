@@ -60,11 +60,15 @@ func (f *pluginFlags) config() (*config.Plugins, error) {
 	for _, text := range f.dirs { // as train reads the flag
 		dirs = append(dirs, filepath.SplitList(text)...)
 	}
-	for _, dir := range append(slices.Clone(dirs), f.run) {
+	for i, dir := range append(slices.Clone(dirs), f.run) {
+		flag, remedy := "plugin-dir", "name a directory of programs"
+		if i == len(dirs) {
+			flag, remedy = "run-dir", "name a run"
+		}
 		if info, err := os.Stat(dir); dir != "" && err != nil {
-			return nil, usageError{err}
+			return nil, usagef("--%s: %w", flag, notThere(dir, err, remedy))
 		} else if dir != "" && !info.IsDir() {
-			return nil, usagef("%s is not a directory", dir)
+			return nil, usagef("--%s: %s is not a directory; %s", flag, dir, remedy)
 		}
 	}
 	p := &config.Plugins{}
@@ -102,7 +106,7 @@ func (f *pluginFlags) openStage(c *cobra.Command, kind stage.Kind, arg string) (
 	name, path := arg, ""
 	if strings.ContainsRune(filepath.ToSlash(arg), '/') {
 		if name, err = host.ProgramName(arg); err != nil {
-			return nil, nil, usageError{err}
+			return nil, nil, usageError{notThere(arg, err, "name a program, or a stage that chessbrain plugins list shows")}
 		}
 		path = filepath.Clean(arg)
 		here := *f
@@ -317,10 +321,13 @@ func (o *pluginsTestOptions) run(c *cobra.Command, args []string) (err error) {
 
 // report prints a line for each check.
 func (o *pluginsTestOptions) report(c *cobra.Command, name string, results []plugintest.Result) error {
-	failed := 0
+	failed, skipped := 0, 0
 	for _, r := range results {
-		if r.Err != nil {
+		switch {
+		case r.Err != nil:
 			failed++
+		case r.Skipped != "":
+			skipped++
 		}
 		if err := answerf(c, r, "%s\n", r); err != nil {
 			return err
@@ -329,5 +336,9 @@ func (o *pluginsTestOptions) report(c *cobra.Command, name string, results []plu
 	if failed > 0 {
 		return corruptf("%s fails %d of %d checks (inputs of --seed %d)", name, failed, len(results), o.seed)
 	}
-	return nil
+	if wantsJSON(c) {
+		return nil
+	}
+	_, err := fmt.Fprintf(c.OutOrStdout(), "%s: %d checks passed, %d skipped (inputs of --seed %d)\n", name, len(results)-skipped, skipped, o.seed)
+	return err
 }

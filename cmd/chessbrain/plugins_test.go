@@ -29,7 +29,7 @@ func TestReport(t *testing.T) {
 		code    int
 		want    string
 	}{
-		{good, false, exitOK, "ok    a\nskip  b: why\nok    its process never had to be replaced\n"},
+		{good, false, exitOK, "ok    a\nskip  b: why\nok    its process never had to be replaced\nx: 2 checks passed, 1 skipped (inputs of --seed 0)\n"},
 		{good[:2], true, exitOK, `{"check":"a","ok":true}` + "\n" + `{"check":"b","ok":true,"skipped":"why"}` + "\n"},
 		{bad[3:], true, exitCorrupt, `{"check":"c","ok":false,"error":"not so"}` + "\n" +
 			`{"check":"its process never had to be replaced","ok":false,"error":"failed: died 0\nfailed: died 1\nfailed: died 2\nfailed: died 3\nfailed: died 4\nand 2 times more"}` + "\n"},

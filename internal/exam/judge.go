@@ -27,6 +27,9 @@ func positionOf(line *chess.History) uci.Position {
 	return uci.Position{Start: *line.At(0), Moves: line.Moves(nil)}
 }
 
+// ErrEngine says that a program is no engine that can judge.
+var ErrEngine = errors.New("it does not start as a UCI engine")
+
 func judge(ctx context.Context, engine string, positions []uci.Position, nodes int64, workers int) ([]uci.Answer, error) {
 	answers := make([]uci.Answer, len(positions))
 	var next atomic.Int64
@@ -36,6 +39,9 @@ func judge(ctx context.Context, engine string, positions []uci.Position, nodes i
 			client, err := uci.Start(ctx, uci.ClientConfig{Path: engine, Options: map[string]string{"UCI_ShowWDL": "true"}})
 			if errors.Is(err, uci.ErrOption) {
 				client, err = uci.Start(ctx, uci.ClientConfig{Path: engine})
+			}
+			if err != nil && ctx.Err() == nil {
+				return fmt.Errorf("--engine %s: %w: %w", engine, ErrEngine, err)
 			}
 			if err != nil {
 				return err

@@ -23,7 +23,7 @@ type Found struct {
 // FindStages returns the stages of a name, at most one of a kind; path says which
 // program is meant, "" = whichever is found. kind "" = any.
 func (h *Host) FindStages(ctx context.Context, kind stage.Kind, name, path string) ([]Found, error) {
-	programs, err := h.Programs()
+	programs, err := scan(h.o.Dirs) // what is wrong with another program is not asked
 	if err != nil {
 		return nil, err
 	}
@@ -31,6 +31,9 @@ func (h *Host) FindStages(ctx context.Context, kind stage.Kind, name, path strin
 	for _, p := range programs {
 		if p.Name != name || path != "" && p.Path != path {
 			continue
+		}
+		if p.SHA256, err = hashProgram(p.Path); err != nil {
+			return nil, refused(p.Name, err)
 		}
 		d, err := h.Describe(ctx, p)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -87,6 +88,10 @@ func Path(ctx context.Context, path string) (*Report, error) {
 		c.tree(path)
 		c.references()
 		c.gates(path)
+		empty := Report{Path: path, What: c.report.What, Others: c.report.Others, Problems: []Problem{}, Notes: []string{}}
+		if ctx.Err() == nil && reflect.DeepEqual(*c.report, empty) {
+			return nil, fmt.Errorf("verify %s: %w: no run (no run.json), and no file in it that can be verified", path, ErrUnknown)
+		}
 	}
 	return c.report, ctx.Err()
 }
