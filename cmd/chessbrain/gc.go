@@ -43,14 +43,14 @@ the limits say, what is still needed stays, and what the run did not make or is 
 }
 
 func (o *gcOptions) run(c *cobra.Command, root string) error {
-	path := o.file
+	path, read := o.file, config.Load
 	if path == "" {
 		if _, _, err := setup.OpenDir(root); err != nil {
 			return usageError{err}
 		}
-		path = run.Dir{Root: root}.ConfigFile()
+		path, read = run.Dir{Root: root}.ConfigFile(), config.LoadKept
 	}
-	file, err := config.Load(path)
+	file, err := read(path)
 	if err != nil {
 		return err
 	}

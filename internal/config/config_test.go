@@ -225,6 +225,8 @@ func TestParseErrors(t *testing.T) {
 		{"unknown key of the loop", "loop {\n gatekeeper { wins: 3 } }", "run.textproto:2:15: unknown field: wins"},
 		{"loader stage of no kind that there is", "data_loader { stage {\n name: 'a' sieve {} } }", "run.textproto:2:12: unknown field: sieve"},
 		{"removed field", "plugins { external { name: 'x' path: '/x' } }", "run.textproto:1:11: unknown field: external"},
+		{"key of a section", "seed: 1\nnet: 3", "run.textproto:2:1: unknown field: net; there is model.net; chessbrain recipes show example"},
+		{"PGN", "\n[Event \"x\"]\n\n1. e4 *\n", "run.textproto:2:1: this is not a textproto file: it begins as PGN does; write it as"},
 		{"newer version", "version: 2", "run.textproto:1:1: version = 2: this build knows version 1"},
 		{"empty", "# nothing\n", "run.textproto:1:1: the file says nothing; begin with chessbrain recipes show example; a run has copies"},
 		{"two rates", "training { lr: 1 lr_rule { lr: 1 } }", "run.textproto:1:18: training.lr_rule: lr is set too"},

@@ -19,6 +19,14 @@ type Error struct {
 // ExitCode is 2: usage or configuration (docs/RUN.md, exit codes).
 func (e *Error) ExitCode() int { return 2 }
 
+// DamagedError is an Error in what a run wrote.
+type DamagedError struct{ Fault *Error }
+
+// ExitCode is 3: data corrupt.
+func (e *DamagedError) ExitCode() int { return 3 }
+
+func (e *DamagedError) Error() string { return e.Fault.Error() }
+
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Where != "" && e.Where != "default" { // a place that nobody can go to

@@ -57,6 +57,21 @@ func Load(path string) (*File, error) {
 	return Parse(path, text)
 }
 
+// LoadKept is Load for what a run wrote into its directory: text that it cannot have
+// written is damage (exit code 3).
+func LoadKept(path string) (*File, error) {
+	text, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := Parse(path, text)
+	if bad, ok := errors.AsType[*Error](err); ok && bad.Field == "" {
+		bad.Remedy = "it is damaged: put it back from config-history of the run, or from a copy"
+		return nil, &DamagedError{bad}
+	}
+	return file, err
+}
+
 // readFile refuses what cannot be a configuration before reading it whole.
 func readFile(path string) ([]byte, error) {
 	switch strings.ToLower(filepath.Ext(path)) {
@@ -119,21 +134,36 @@ func unmarshal(name string, text []byte, m proto.Message, words string) error {
 		e.Remedy = "want " + words
 	}
 	if name, unknown := strings.CutPrefix(e.Reason, "unknown field: "); unknown {
-		e.Remedy = strings.TrimLeft(typo.Meant(name, fieldNames(m.ProtoReflect().Descriptor(), map[protoreflect.FullName]bool{})...)+" chessbrain recipes show example lists every key", "; ")
+		var names, elsewhere []string
+		for _, path := range fieldPaths(m.ProtoReflect().Descriptor(), "", map[protoreflect.FullName]bool{}) {
+			last := path[strings.LastIndexByte(path, '.')+1:]
+			if names = append(names, last); last == name {
+				elsewhere = append(elsewhere, path)
+			}
+		}
+		meant := typo.Meant(name, names...)
+		if len(elsewhere) > 0 && len(elsewhere) <= 4 {
+			meant = "; there is " + strings.Join(elsewhere, " and ") + ";"
+		}
+		e.Remedy = strings.TrimLeft(meant+" chessbrain recipes show example lists every key", "; ")
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")) {
+		e.Reason, e.Remedy = "this is not a textproto file: it begins as PGN does", "write it as chessbrain recipes show example does; games are for --data"
 	}
 	return e
 }
 
-// fieldNames are the names of the fields of a message, and of those in it that were not seen.
-func fieldNames(in protoreflect.MessageDescriptor, seen map[protoreflect.FullName]bool) (names []string) {
+// fieldPaths are the paths of the fields of a message, and of those in it that were not seen.
+func fieldPaths(in protoreflect.MessageDescriptor, prefix string, seen map[protoreflect.FullName]bool) (paths []string) {
 	seen[in.FullName()] = true
 	for i := range in.Fields().Len() {
 		f := in.Fields().Get(i)
-		if names = append(names, string(f.Name())); f.Message() != nil && !seen[f.Message().FullName()] {
-			names = append(names, fieldNames(f.Message(), seen)...)
+		path := join(prefix, string(f.Name()))
+		if paths = append(paths, path); f.Message() != nil && !seen[f.Message().FullName()] {
+			paths = append(paths, fieldPaths(f.Message(), path, seen)...)
 		}
 	}
-	return names
+	return paths
 }
 
 // maxDepth is how deep messages may nest before the scan gives up; the schema

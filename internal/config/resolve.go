@@ -120,7 +120,7 @@ func merge(in Input, of *File) (*Effective, error) {
 // data, which travels and may be another user's, and only who starts a command says which
 // programs it may start.
 func LoadRun(path string) (*File, error) {
-	file, err := Load(path)
+	file, err := LoadKept(path)
 	if err != nil {
 		return nil, err
 	}

@@ -193,6 +193,7 @@ func TestRefusedValues(t *testing.T) {
 		{file: "data_loader { stage { plugin { batch: 0 } } }", want: "run.textproto:1:32: data_loader.stage[0].plugin.batch = 0: out of range"},
 		{args: []string{"--metrics-addr", "0.0.0.0:9000"}, want: `--metrics-addr: metrics.addr = "0.0.0.0:9000": other machines could read it`},
 		{args: []string{"--metrics-addr", "0.0.0.0:9000", "--metrics-public"}, want: `--metrics-addr: metrics.addr = "0.0.0.0:9000": other machines could read it`},
+		{args: []string{"--metrics-addr", "127.0.0.1:99999"}, want: `--metrics-addr: metrics.addr = "127.0.0.1:99999": port 99999 is too high; want a port from 0 to 65535`},
 		{args: []string{"--metrics-addr", "9000"}, want: `--metrics-addr: metrics.addr = "9000": not an address`},
 		{args: []string{"--otlp", "localhost:4318"}, want: `--otlp: metrics.otlp = "localhost:4318": it is no URL of a collector`},
 		{args: []string{"--job-id", "a b"}, want: "--job-id: job_id"},

@@ -1,8 +1,8 @@
 package config
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -133,7 +133,9 @@ func (e *Effective) validateNames(complain complainFunc) {
 			continue
 		}
 		host, port, err := net.SplitHostPort(addr)
-		if n, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil || n > math.MaxUint16 {
+		if _, bad := strconv.ParseUint(port, 10, 16); err == nil && errors.Is(bad, strconv.ErrRange) {
+			complain(path, quote(addr), "want a port from 0 to 65535", "port "+port+" is too high")
+		} else if err != nil || bad != nil {
 			complain(path, quote(addr), "write HOST:PORT, for example 127.0.0.1:9464", "not an address")
 		} else if !loopback(host) && (!m.GetPublic() || m.GetTokenFile() == "") {
 			complain(path, quote(addr), "use 127.0.0.1, or --metrics-public with --metrics-token-file", "other machines could read it")

@@ -60,7 +60,7 @@ func runAt(root string) (dir run.Dir, info run.RunInfo, ok bool, err error) {
 	if info, ok, err = run.ReadRunInfo(root); err != nil || !ok {
 		return run.Dir{}, info, false, err
 	}
-	file, err := config.Load(run.Dir{Root: root}.ConfigFile())
+	file, err := config.LoadKept(run.Dir{Root: root}.ConfigFile())
 	if err != nil {
 		return run.Dir{Root: root}, info, true, fmt.Errorf("read the run's configuration: %w", err)
 	}
@@ -138,7 +138,7 @@ func Trainings(root string) ([]run.Dir, error) {
 		}
 		other := run.NewDir(root, name, info.Job, "", "")
 		if path := other.TrainingConfig(); fsx.IsFile(path) { // older programs wrote none
-			file, err := config.Load(path)
+			file, err := config.LoadKept(path)
 			if err != nil {
 				return all, fmt.Errorf("read the configuration of training %s: %w", name, err)
 			}

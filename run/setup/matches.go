@@ -106,7 +106,7 @@ func RatingOf(e *config.Effective) (Rating, error) {
 // that its configuration names is not started. left is the engine in it, unless change
 // names one.
 func RatingConfig(root string, flags *config.FlagSet, change func(*config.Rating)) (e *config.Effective, left string, err error) {
-	path, read := run.Dir{Root: root}.ConfigFile(), config.Load
+	path, read := run.Dir{Root: root}.ConfigFile(), config.LoadKept
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		read = func(path string) (*config.File, error) {
 			return config.Parse(path, fmt.Appendf(nil, "run_dir: %q", root))

@@ -98,7 +98,7 @@ func ReadNetFile(name string) (*nn.Net, map[string]string, error) {
 		return nil, nil, fmt.Errorf("read net %s: the safetensors file is damaged, put it back from a copy: %w", path, err)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("read net %s: neither Leela's .pb.gz nor safetensors of ours: %w", path, err)
+		return nil, nil, fmt.Errorf("read net %s: neither Leela's .pb.gz nor safetensors of ours, name another file: %w", path, err)
 	}
 	return net, meta, nil
 }
@@ -245,6 +245,9 @@ func InitialNet(e *config.Effective, seed uint64) (*nn.Net, error) {
 		return learns(net), nil
 	case name != "":
 		net, err := ReadNet(name)
+		if _, bad := errors.AsType[*nn.FormatError](err); bad || errors.Is(err, lc0.ErrCorrupt) {
+			return nil, fmt.Errorf("%s: %w", e.Origin("model.net"), err)
+		}
 		if err != nil {
 			return nil, e.Errorf("model.net", "name a net file of chessbrain's or Leela's, a kind (b6c64) or filters x blocks (64x6)", "%v", err)
 		}

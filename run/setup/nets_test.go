@@ -26,9 +26,9 @@ func TestDamagedNet(t *testing.T) {
 	}{
 		"in the data":   {whole.Bytes()[:whole.Len()-9], "cut: the safetensors file is damaged, put it back from a copy: read net: tensor file, byte "},
 		"in the header": {whole.Bytes()[:99], "cut: the safetensors file is damaged, put it back from a copy: read net: tensor file, byte "},
-		"in the length": {whole.Bytes()[:7], "cut: neither Leela's .pb.gz nor safetensors of ours: read net: tensor file, byte "},
-		"a text":        {[]byte("plugins { sampler { name: 'x' } }"), "cut: neither Leela's .pb.gz nor safetensors of ours: read net: tensor file, byte "},
-		"of others":     {append([]byte{16, 0, 0, 0, 0, 0, 0, 0}, "{              }"...), "cut: neither Leela's .pb.gz nor safetensors of ours: read net: "},
+		"in the length": {whole.Bytes()[:7], "cut: neither Leela's .pb.gz nor safetensors of ours, name another file: read net: tensor file, byte "},
+		"a text":        {[]byte("plugins { sampler { name: 'x' } }"), "cut: neither Leela's .pb.gz nor safetensors of ours, name another file: read net: tensor file, byte "},
+		"of others":     {append([]byte{16, 0, 0, 0, 0, 0, 0, 0}, "{              }"...), "cut: neither Leela's .pb.gz nor safetensors of ours, name another file: read net: "},
 	} {
 		path := filepath.Join(t.TempDir(), "cut")
 		if err := os.WriteFile(path, c.data, 0o600); err != nil {

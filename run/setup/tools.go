@@ -120,7 +120,7 @@ func OpenTrainedNet(c *config.Config, net *nn.Net) (*NetPlayer, error) {
 // GamesElsewhere are the directories that the configuration of a run names for games:
 // those that it trains on and those that it plays. Either may be "", or in the run.
 func GamesElsewhere(d run.Dir) []string {
-	file, err := config.Load(d.ConfigFile())
+	file, err := config.LoadKept(d.ConfigFile())
 	if err != nil {
 		return nil // somebody else tells
 	}
@@ -150,7 +150,7 @@ func (r Retention) MaxBytes() int64 { return int64(min(r.MaxGiB*(1<<30), math.Ma
 
 // KeptCheckpoints is how many of its newest checkpoints the run at d keeps, at least 1.
 func KeptCheckpoints(d run.Dir) (int, error) {
-	file, err := config.Load(d.ConfigFile())
+	file, err := config.LoadKept(d.ConfigFile())
 	if err != nil {
 		return 0, err
 	}

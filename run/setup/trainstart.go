@@ -75,7 +75,7 @@ func (s *Start) compare() error {
 	if !fsx.IsFile(path) {
 		path = s.Dir.ConfigFile()
 	}
-	before, err := config.Load(path)
+	before, err := config.LoadKept(path)
 	if err != nil {
 		return fmt.Errorf("read the run's configuration: %w", err)
 	}

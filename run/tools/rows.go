@@ -78,7 +78,7 @@ func OpenRows(ctx context.Context, s *Subject, data string) (*Rows, error) {
 		if err != nil {
 			return nil, err
 		}
-		file, err := config.Load(dir.ConfigFile())
+		file, err := config.LoadKept(dir.ConfigFile())
 		if err != nil {
 			return nil, err
 		}
