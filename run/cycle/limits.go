@@ -31,8 +31,11 @@ const (
 // limits returns what limits the run, what stops it before what slows it down.
 func limits(s *Status, state *State) (all []Limit) {
 	n, r, disk := s.Nets, s.Rows, s.Disk
-	rules := []rule{{disk.Free < 2*disk.Keep, fmt.Sprintf("the disk: %s free, players stop at %s", fsx.FormatBytes(disk.Free), fsx.FormatBytes(disk.Keep)),
-		"make room, or keep less", "--max-gib --keep-game-rows --keep-shuffles --keep-checkpoints"}}
+	full := rule{disk.Free <= disk.Keep, fmt.Sprintf("the disk: %s free, players stop at %s", fsx.FormatBytes(disk.Free), fsx.FormatBytes(disk.Keep)),
+		"make room, or keep less", "--max-gib --keep-game-rows --keep-shuffles --keep-checkpoints"}
+	soon := full
+	soon.holds, soon.what = !full.holds && disk.Free < 2*disk.Keep, "soon "+full.what
+	rules := []rule{full}
 	if s.Loop != nil && s.Loop.Stopped != "" {
 		rules = append(rules, rule{true, "the run is done: " + s.Loop.Stopped, "raise the limit to go on", "--cycles --games --hours --elo"})
 	} else {
@@ -45,7 +48,7 @@ func limits(s *Status, state *State) (all []Limit) {
 			rules = append(append(rules, rulesOfTime(s)...), rulesOfTraining(n, state)...)
 		}
 	}
-	for _, r := range rules {
+	for _, r := range append(rules, soon) {
 		if r.holds {
 			all = append(all, Limit{r.what, r.change, strings.Fields(r.flags)})
 		}

@@ -242,6 +242,7 @@ func TestLimits(t *testing.T) {
 		{"nothing", func(*Status, *State) {}, ""},
 		{"few rows", func(s *Status, _ *State) { s.Rows.Have, s.Rows.Need = 10, 20 }, "--min-rows"},
 		{"full disk", func(s *Status, _ *State) { s.Disk.Free = s.Disk.Keep }, "--max-gib"},
+		{"disk fills", func(s *Status, _ *State) { s.Disk.Free = s.Disk.Keep + 1 }, "--max-gib"},
 		{"stopped", func(s *Status, _ *State) { s.Loop.Stopped = "enough" }, "--cycles"},
 		{"candidates", func(s *Status, _ *State) { s.Nets.Waiting = 2 }, "--gate-games"},
 		{"self-play", func(s *Status, _ *State) { s.Loop.Shares = map[Stage]float64{SelfPlay: 0.6} }, "--mcts-simulations"},
@@ -259,6 +260,9 @@ func TestLimits(t *testing.T) {
 		found := c.want == "" && len(all) == 0
 		for _, l := range all {
 			found = found || slices.Contains(l.Flags, c.want)
+		}
+		if c.name == "disk fills" && !strings.HasPrefix(all[0].What, "soon the disk: ") {
+			t.Errorf("%s: limits %+v", c.name, all)
 		}
 		if !found {
 			t.Errorf("%s: limits %+v, want %q", c.name, all, c.want)

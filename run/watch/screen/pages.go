@@ -122,9 +122,9 @@ func (s *Screen) drawOverview(c *canvas) string {
 func wrapped(rows []string, width int) (short []string) {
 	for _, row := range rows {
 		chars := []rune(row)
-		indent := 0
-		for indent < len(chars) && chars[indent] != ' ' {
-			indent++
+		// A label may be two words: two blanks end it. Text begins at the twelfth column.
+		indent := strings.Index(string(chars[:min(len(chars), 11)]), "  ")
+		for indent = max(indent, 0); indent < len(chars) && chars[indent] != ' '; indent++ {
 		}
 		for indent < len(chars) && chars[indent] == ' ' {
 			indent++

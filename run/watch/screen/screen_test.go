@@ -485,3 +485,18 @@ func TestHostile(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 }
+
+// TestWrapped: what is too long for its row goes on below the text, also where the label
+// is two words, and where the text has two blanks.
+func TestWrapped(t *testing.T) {
+	for row, want := range map[string]string{
+		"last gate  a-main-s64-d500 was accepted":     "last gate  a-main-s64-d500 was|           accepted",
+		"net        one of many that play  by itself": "net        one of many that|           play  by itself",
+		"           below the row that it belongs to": "           below the row that|           it belongs to",
+		"a sentence that is no row of the status":     "a sentence that is no row of|  the status",
+	} {
+		if got := strings.Join(wrapped([]string{row}, 30), "|"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
