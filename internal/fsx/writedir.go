@@ -125,14 +125,18 @@ func RemoveDir(fsys FS, dir string) error {
 // cut that undid the rename would bring back a directory with holes. The removal lasts, too:
 // nobody may look for that name again.
 func removeRenamed(fsys FS, temp string) error {
-	dir := filepath.Dir(temp)
-	if err := SyncDir(fsys, dir); err != nil {
+	if err := SyncDir(fsys, filepath.Dir(temp)); err != nil {
 		return err
 	}
-	if err := RemoveAll(fsys, temp); err != nil {
+	return RemoveForGood(fsys, temp)
+}
+
+// RemoveForGood is RemoveAll of what a power cut must not bring back.
+func RemoveForGood(fsys FS, name string) error {
+	if err := RemoveAll(fsys, name); err != nil {
 		return err
 	}
-	return SyncDir(fsys, dir)
+	return SyncDir(fsys, filepath.Dir(name))
 }
 
 // Entries lists a directory without what is hidden or temporary, sorted by name; one

@@ -146,7 +146,7 @@ func (x *exporter) make(ctx context.Context, q queue, s run.NetFile) (n Net, err
 	}
 	n = Net{Name: s.Name, NetID: c.Net.ID, Weights: weights}
 	staging := fsx.MarkedTemp(filepath.Join(q.to, s.Name), stagingMark)
-	defer func() { err = errors.Join(err, fsx.RemoveAll(fsx.OS, staging)) }()
+	defer func() { err = errors.Join(err, fsx.RemoveForGood(fsx.OS, staging)) }()
 	files, err := x.configured(ctx, c, staging)
 	if err == nil && len(files) > 0 {
 		err = n.publish(ctx, q, c, files)

@@ -102,7 +102,7 @@ func (p *publisher) export(ctx context.Context, set *run.PublishedSet) (publishe
 	if err != nil {
 		return false, fmt.Errorf("make a place for the net: %w", err)
 	}
-	defer func() { err = errors.Join(err, fsx.RemoveAll(fsx.OS, staging)) }()
+	defer func() { err = errors.Join(err, fsx.RemoveForGood(fsx.OS, staging)) }()
 	files, noGames, err := p.stages.Export(ctx, c, p.rows.Games(ctx), staging)
 	if noGames {
 		p.log.Warn("nothing is exported: there are no games yet", "exporter", p.stages.Exporter.Name(), "net", c.Net.Name, "error", err)

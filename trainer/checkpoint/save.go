@@ -79,7 +79,7 @@ func replaceDir(fsys fsx.FS, path string, fill func(string) error) error {
 	if err != nil {
 		return err
 	}
-	return fsx.RemoveAll(fsys, old)
+	return fsx.RemoveForGood(fsys, old)
 }
 
 // fillCheckpoint writes the sections, the files and last the manifest into tmp.
