@@ -90,7 +90,7 @@ func (p *netPlayer) Name() string { return p.cfg.Name }
 func (p *netPlayer) NewTable(games int) (Table, error) {
 	leaves := games
 	if p.cfg.Limits.Timed() {
-		leaves *= timedLeaves
+		leaves *= uci.DefaultMinibatch
 	}
 	ev := p.cfg.NewEvaluator(leaves)
 	return &netTable{cfg: &p.cfg, ev: ev, cache: mcts.NewCache(p.cfg.CacheEntries), batch: mcts.NewBatch(ev, leaves)}, nil
@@ -207,7 +207,6 @@ func (s *netSeat) pick(root *mcts.RootStats) int {
 const (
 	timedSlice     = 256
 	maxTimedVisits = 400_000
-	timedLeaves    = 8 // that wait together, as in `chessbrain uci`
 )
 
 func (p *netPlayer) Limits() Limits { return p.cfg.Limits }
@@ -252,11 +251,11 @@ func (s *netSeat) together() int {
 	if now.Sub(s.asked) > s.budget/32 {
 		s.leaves = max(1, s.leaves/2)
 	} else {
-		s.leaves = min(timedLeaves, 2*s.leaves)
+		s.leaves = min(uci.DefaultMinibatch, 2*s.leaves)
 	}
 	s.asked = now
 	visits, _ := s.search.Visits()
-	return min(s.leaves, max(1, int(visits)/timedLeaves))
+	return min(s.leaves, max(1, int(visits)/uci.DefaultMinibatch))
 }
 
 // untilTime reports whether nothing but time ends the search.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/chess/uci"
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
@@ -72,7 +73,7 @@ func TestMoveTime(t *testing.T) {
 		visits := int(s.search.Root().N)
 		// Two readings of the clock before each batch, one at the begin, one at the end.
 		rounds := int(budget/time.Millisecond)/2 + 1
-		if a.Spent < budget || a.Spent > budget+3*time.Millisecond || visits < rounds/2 || visits > 1+timedLeaves*rounds {
+		if a.Spent < budget || a.Spent > budget+3*time.Millisecond || visits < rounds/2 || visits > 1+uci.DefaultMinibatch*rounds {
 			t.Errorf("%v: %v spent, %d visits", budget, a.Spent, visits)
 		}
 		if !a.Scored || a.Score < -20000 || a.Score > 20000 {

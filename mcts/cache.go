@@ -88,7 +88,8 @@ type cachePart struct {
 	*Cache
 }
 
-// cacheParts is how many goroutines can use a shared cache at once, at most.
+// cacheParts is the number of parts: goroutines wait for each other where they want
+// the same one.
 const cacheParts = 16
 
 // NewCache returns a cache for about so many positions, rounded up to a power

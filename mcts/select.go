@@ -75,6 +75,7 @@ func (s *Search) value(parent *node, e *edge) float32 {
 	return s.adjusted(parent, e)
 }
 
+// adjusted is value of an edge that waits, or with the moves-left utility.
 func (s *Search) adjusted(parent *node, e *edge) float32 {
 	q := e.q
 	if e.vl != 0 {

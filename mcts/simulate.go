@@ -88,8 +88,8 @@ func (s *Search) descend() (i int32, was kind) {
 	}
 }
 
-// reach gives node i, at which a simulation ended and which was that, its value, if that can be
-// had without the network, and otherwise appends it to b.
+// reach gives node i, at which a simulation ended, its value, if that can be had
+// without the network, and otherwise appends it to b. was is what the node was.
 func (s *Search) reach(i int32, was kind, b *encoding.Batch) outcome {
 	n := &s.t.nodes[i]
 	switch {

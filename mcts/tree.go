@@ -58,7 +58,7 @@ type node struct {
 	n          uint32  // visits
 	first      int32   // index of its first choice
 	edges      int32   // index of its first edge; its room is for edgeRoom(touched)
-	held       uint32  // 1 = a goroutine of several works on it; see tree.lock
+	held       uint32  // 1 = a member of a crew works on it, see tree.hold
 	vl         uint16  // leaves below (or this one) that wait for evaluation
 	num        uint8   // number of moves
 	touched    uint8   // number of edges: moves that were selected once

@@ -10,9 +10,11 @@ import (
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
+// DefaultMinibatch is how many leaves of one search a thread evaluates together.
+const DefaultMinibatch = 8
+
 // Bounds and defaults of the options.
 const (
-	defaultLeaves     = 8 // of one search that a thread evaluates together
 	maxLeaves         = 256
 	maxThreads        = 128
 	maxMultiPV        = 256
@@ -56,8 +58,8 @@ func (s *settings) fill(c *mcts.Config) {
 		return
 	}
 	*s = settings{
-		filled: true, nodes: max(1, c.Simulations), threads: 1, minibatch: defaultLeaves, multiPV: 1,
-		hashMiB: defaultHash, cachePositions: answersIn(defaultHash), cacheHistory: 0, treeMiB: defaultTree, overheadMS: defaultOverheadMS,
+		filled: true, nodes: max(1, c.Simulations), threads: 1, minibatch: DefaultMinibatch, multiPV: 1,
+		hashMiB: defaultHash, cachePositions: answersIn(defaultHash), treeMiB: defaultTree, overheadMS: defaultOverheadMS,
 	}
 	s.fillSearch(c)
 }

@@ -47,7 +47,8 @@ spins are whole numbers, of checks true or false:
   MinibatchSize       positions that each thread evaluates at once
   MultiPV             lines that are shown
   Move Overhead       milliseconds that a move loses beside the thinking
-  CPuct, CPuctBase, CPuctFactor, FpuReduction, PolicyTemperature   as in training; a factor of 0 = CPuct is constant
+  CPuct, CPuctBase, CPuctFactor, FpuReduction   as in training; a factor of 0 = CPuct is constant
+  PolicyTemperature   above 1 more moves are looked at (default: 1.6 for nets that learnt by Gumbel search, else 1)
   Gumbel              Gumbel search where up to 1000 visits alone end it (default: as the net was trained)
   SyzygyPath          directories of endgame tables, separated as in PATH
   WeightsFile         another net: what --net takes, or a run; its search comes with it
