@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
@@ -25,7 +26,7 @@ func withoutTime(lines []string) (cut []string) {
 }
 
 // counting counts the positions that it is asked about, and fails from the one on that
-// failsFrom names.
+// failsFrom names, when the others have had time to come to the end.
 type counting struct {
 	mcts.HashEvaluator
 	positions atomic.Int64
@@ -34,6 +35,7 @@ type counting struct {
 
 func (c *counting) Evaluate(ctx context.Context, b *encoding.Batch) error {
 	if n := c.positions.Add(int64(b.N)); c.failsFrom > 0 && n >= c.failsFrom {
+		time.Sleep(50 * time.Millisecond)
 		return errBroken
 	}
 	return c.HashEvaluator.Evaluate(ctx, b)
@@ -48,7 +50,7 @@ func TestThreads(t *testing.T) {
 			e := &Engine{Name: "test", Net: nets[0], Search: mcts.DefaultConfig(), Another: func() mcts.Evaluator {
 				nets = append(nets, &counting{})
 				if len(nets) == 4 {
-					nets[3].failsFrom = 5
+					nets[3].failsFrom = 1
 				}
 				return nets[len(nets)-1]
 			}}
