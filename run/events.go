@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"path/filepath"
 	"time"
 
@@ -82,6 +83,29 @@ func (p *Process) Publish(e monitor.Event) {
 	if p.bus != nil {
 		p.bus.Publish(e)
 	}
+}
+
+// Show has a display, which may block, follow the events from now on; nil = none.
+func (p *Process) Show(display monitor.Sink) {
+	if display != nil && p.bus != nil {
+		p.bus.Go(subscribed, Forgiving(p.opt.Log, display))
+	}
+}
+
+// Forgiving wraps a reader whose failure must not end the run, such as a
+// terminal that went away. It is left out after its first error.
+func Forgiving(log *slog.Logger, s monitor.Sink) monitor.Sink {
+	failed := false
+	return monitor.SinkFunc(func(e monitor.Event) error {
+		if failed {
+			return nil
+		}
+		if err := s.Handle(e); err != nil {
+			failed = true
+			log.Warn("a display is left out from now on", "error", err)
+		}
+		return nil
+	})
 }
 
 // Bus is where further readers of the events are attached, nil before OpenEvents.

@@ -256,7 +256,7 @@ func planJoin(e *config.Effective, link fleet.Link, dry bool, w io.Writer) error
 // joined plays for the run of a link.
 func joined(ctx context.Context, s *session, link fleet.Link, opt play.SelfPlayOptions) (*play.PlaySummary, error) {
 	root := s.effective.Config.GetRunDir()
-	opt.Command, opt.Version, opt.Log, opt.Readers = s.command, version(), s.log, s.readers
+	opt.Command, opt.Version, opt.Log, opt.Readers, opt.Progress = s.command, version(), s.log, s.readers, s.progress
 	return join.Play(ctx, join.PlayerOptions{Link: link, Root: root, CPU: kernel.ActiveTier().String(), Log: s.log, Traces: s.traces, Play: opt,
 		Configure: func(file *config.File, job string, seed uint64, models string) (*config.Effective, error) {
 			f := file.Config

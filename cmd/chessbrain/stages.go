@@ -231,7 +231,7 @@ ends at once.`,
 			}
 			return perform(c, s, func(ctx context.Context) (*play.PlaySummary, error) {
 				return play.SelfPlay(ctx, play.SelfPlayOptions{
-					Effective: s.effective, Process: process, MaxGames: games, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Reload: s.reload,
+					Effective: s.effective, Process: process, MaxGames: games, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
 				})
 			})
 		},
@@ -264,7 +264,7 @@ configuration's section mcts says, without noise.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return perform(c, s, func(ctx context.Context) (*gate.Summary, error) {
 				return gate.Run(ctx, gate.Options{
-					Effective: s.effective, Dirs: dirs, Once: once, LockWait: lockWait, Command: s.command, Version: version(), Log: s.log, Readers: s.readers,
+					Effective: s.effective, Dirs: dirs, Once: once, LockWait: lockWait, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress,
 					Decided: func() { ratings.Refresh(s.effective.Config.GetRunDir(), s.log) },
 				})
 			})

@@ -31,6 +31,9 @@ type Run struct {
 	Message           string `json:"message,omitempty"` // reason of the end, or a summary
 }
 
+// ends reports whether the run is at work no more.
+func (e *Run) ends() bool { return e.Phase != RunStart && e.Phase != RunResume }
+
 // Stage says that a stage of the work (shuffle, export, ...) changed its state.
 type Stage struct {
 	Header
@@ -165,8 +168,9 @@ type Validation struct {
 type SelfPlay struct {
 	Header
 	Process string `json:"process"`
-	NetID   string `json:"net_id"` // that plays now
-	Games   int64  `json:"games"`  // on disk, those of earlier starts included
+	NetID   string `json:"net_id"`           // that plays now
+	Games   int64  `json:"games"`            // on disk, those of earlier starts included
+	Wanted  int64  `json:"wanted,omitempty"` // games at which it ends; 0 = none
 	Totals  Totals `json:"totals"`
 	Rates   Rates  `json:"rates"`
 
@@ -210,6 +214,7 @@ type Gate struct {
 	Wins      int    `json:"wins"`
 	Draws     int    `json:"draws"`
 	Losses    int    `json:"losses"`
+	Wanted    int    `json:"wanted,omitempty"` // games of the whole match
 	Elo       Number `json:"elo"`
 	EloErr    Number `json:"elo_err"`
 	Verdict   string `json:"verdict"` // "running", "accepted", "rejected"

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"strings"
 	"sync"
@@ -29,7 +28,8 @@ const redrawEvery = 200 * time.Millisecond
 const clearRest = "\x1b[K"
 
 // Progress shows how a run gets on: a line that is redrawn in its place on a terminal,
-// as wide as that is, else a whole line from time to time. It is a Sink for Bus.Go; time
+// as wide as that is, else a whole line from time to time. The last line of a training
+// stays; those of self-play and of matches vanish with them. It is a Sink for Bus.Go; time
 // is that of the events. It also is the io.Writer for log lines on the same terminal,
 // which it keeps apart from the line.
 type Progress struct {
@@ -40,18 +40,6 @@ type Progress struct {
 	drawn   bool      // a line stands on the terminal that is to be overwritten
 	shown   time.Time // event time of the newest line
 	pending bool      // something happened since
-}
-
-// progressState is what the line is made of.
-type progressState struct {
-	start        time.Time // of the Run event: this process
-	startEpisode int64
-	startStep    int64
-	goal         int64 // episodes wanted; 0 = none
-	now          time.Time
-	episode      Episode
-	step         Step
-	val          Numbers
 }
 
 // NewProgress returns a progress display that has shown nothing.
@@ -83,114 +71,20 @@ func TerminalSize(f *os.File) (columns, lines int) {
 func (p *Progress) Handle(e Event) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	before := p.state.shows
 	if p.opt.Quiet || !p.state.add(e) {
 		return nil
 	}
-	if p.opt.Terminal {
+	switch {
+	case p.state.shows == nothing:
+		return p.erase()
+	case p.opt.Terminal:
 		return p.draw(e)
+	case p.state.shows != before && p.state.shows != training:
+		p.shown = p.state.now // of its first moments nothing is to be said
+		return nil
 	}
 	return p.line(e)
-}
-
-// add takes an event into the state and says whether the display changes.
-func (s *progressState) add(e Event) bool {
-	s.now = e.Head().Time
-	if s.start.IsZero() {
-		s.start = s.now
-	}
-	switch e := e.(type) {
-	case *Run:
-		if e.Phase == RunStart || e.Phase == RunResume {
-			s.start, s.startEpisode, s.startStep, s.goal = s.now, e.Episode, e.Step, e.Episodes
-			s.episode.Episode, s.step.Step = e.Episode, e.Step
-		}
-	case *Episode:
-		s.episode, s.goal = *e, max(s.goal, e.Episodes)
-	case *Step:
-		s.step = *e
-	case *Validation:
-		if e.Weights == WeightsRaw {
-			s.val = e.Losses
-		}
-	default:
-		return false
-	}
-	return true
-}
-
-// eta estimates the time to the goal from this process's episodes; ok is false
-// before the first.
-func (s *progressState) eta() (left time.Duration, ok bool) {
-	done := s.episode.Episode - s.startEpisode
-	if done <= 0 || s.goal <= 0 {
-		return 0, false
-	}
-	remaining := max(s.goal-s.episode.Episode, 0)
-	return time.Duration(float64(s.now.Sub(s.start)) / float64(done) * float64(remaining)).Round(time.Second), true
-}
-
-// rates are those of the newest event that has some.
-func (s *progressState) rates() Rates {
-	if s.step.Time.After(s.episode.Time) {
-		return s.step.Rates
-	}
-	return s.episode.Rates
-}
-
-// parts are the figures of the line, what matters most first.
-func (s *progressState) parts() (parts []string) {
-	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
-	switch {
-	case s.goal > 0:
-		add("episode %d/%d", s.episode.Episode, s.goal)
-	case s.episode.Episode > 0:
-		add("episode %d", s.episode.Episode)
-	default:
-		add("step %d", s.step.Step)
-	}
-	var others []string
-	for _, name := range s.step.Losses.Names() {
-		short, isLoss := strings.CutSuffix(name, "_loss")
-		loss := float64(s.step.Losses[name])
-		if !isLoss || short == "l2" || loss != loss { // NaN: no row had a target
-			continue
-		}
-		text := fmt.Sprintf("%s %.3f", short, loss)
-		if v, ok := s.val[name]; ok && !math.IsNaN(float64(v)) {
-			text += fmt.Sprintf(" (val %.3f)", float64(v))
-		}
-		if short == "policy" || short == "value" {
-			parts = append(parts, text)
-		} else {
-			others = append(others, text)
-		}
-	}
-	if left, ok := s.eta(); ok {
-		add("eta %s", left)
-	}
-	r := s.rates()
-	if r.PositionsPerSecond > 0 { // somebody plays
-		add("%.0f pos/s", float64(r.PositionsPerSecond))
-	}
-	if s.episode.Results.Games() > 0 {
-		add("draws %.0f%%", 100*float64(s.episode.DrawShare))
-		add("plies %.0f", float64(s.episode.MeanPlies))
-	}
-	parts = append(parts, others...)
-	if s.goal > 0 || s.episode.Episode > 0 {
-		add("step %d", s.step.Step)
-	}
-	if r.PositionsPerSecond > 0 {
-		add("%.0f eval/s", float64(r.EvaluationsPerSecond))
-	}
-	if r.MeanBatch > 0 {
-		add("batch %.1f", float64(r.MeanBatch))
-		add("cache %.0f%%", 100*float64(r.CacheHitShare))
-	}
-	if s.step.SkippedTotal > 0 {
-		add("%s skipped", Count(s.step.SkippedTotal, "step"))
-	}
-	return parts
 }
 
 // line prints a plain line when it is time, and at the beginning and end of a
@@ -225,7 +119,8 @@ func (p *Progress) draw(e Event) error {
 	if err := p.redraw(); err != nil {
 		return fmt.Errorf("draw progress: %w", err)
 	}
-	if edge && run.Phase != RunStart && run.Phase != RunResume {
+	if edge && run.ends() {
+		p.state.shows = nothing
 		return p.end()
 	}
 	return nil
@@ -262,6 +157,17 @@ func (p *Progress) end() error {
 	return errors.Join(err, last)
 }
 
+// erase takes the line away that stands on the terminal.
+func (p *Progress) erase() error {
+	p.pending = false
+	if !p.drawn {
+		return nil
+	}
+	p.drawn = false
+	_, err := io.WriteString(p.opt.Out, "\r"+clearRest)
+	return err
+}
+
 // Write prints a log line above the one that is redrawn.
 func (p *Progress) Write(b []byte) (int, error) {
 	p.mu.Lock()
@@ -287,10 +193,13 @@ func (p *Progress) Close() error {
 	if p.opt.Quiet {
 		return nil
 	}
+	if p.opt.Terminal && p.state.shows != training {
+		return p.erase()
+	}
 	if p.opt.Terminal {
 		return p.end()
 	}
-	if p.pending && p.state.episode.Episode+p.state.step.Step > p.state.startEpisode+p.state.startStep {
+	if p.pending && p.state.shows == training && p.state.episode.Episode+p.state.step.Step > p.state.startEpisode+p.state.startStep {
 		return p.print()
 	}
 	return nil

@@ -409,3 +409,59 @@ func TestGrafana(t *testing.T) {
 		}
 	}
 }
+
+// TestStagesOfARun: the line of self-play and of a match is there while they are at
+// work, and gone when they end, however they end; that of training stays.
+func TestStagesOfARun(t *testing.T) {
+	stages := []struct {
+		last, end Event
+		line      string // of a terminal
+		plain     string // ten seconds after the stage began
+	}{
+		{&SelfPlay{Games: 30, Wanted: 120, Results: Results{White: 1, Draw: 1}, MeanPlies: 70,
+			Rates: Rates{GamesPerSecond: 9, PositionsPerSecond: 700, EvaluationsPerSecond: 9000, MeanBatch: 30}},
+			&Stage{Name: "selfplay", State: "finished"}, "self-play 30/120 games  eta 10s  700 pos/s  draws 50%",
+			"  plies 70  9000 eval/s  batch 30.0  cache 0%"},
+		{&SelfPlay{Games: 1}, &Run{Phase: RunStopped}, "self-play 1 game  0 pos/s", ""},
+		{&Gate{Candidate: "net-b", Wins: 3, Draws: 1, Wanted: 40, Elo: 200.4, Verdict: "running"}, &Gate{Verdict: "accepted"},
+			"match 4/40 games  +3 =1 -0  elo +200  net-b", ""},
+		{&Gate{Candidate: "net-b", Wins: 1, Elo: Number(math.Inf(1)), Verdict: "running"}, &Stage{State: "failed"}, "match 1 game  +1 =0 -0  net-b", ""},
+		{&Step{Step: 7, Losses: Numbers{"policy_loss": 3}}, nil, "step 7  policy 3.000", ""},
+	}
+	var terminal, plain bytes.Buffer
+	redrawn, lines := NewProgress(ProgressOptions{Out: &terminal, Terminal: true, Width: 60}), NewProgress(ProgressOptions{Out: &plain})
+	seconds := 0
+	send := func(e Event) {
+		e.Head().Time = time.Unix(int64(seconds), 0)
+		seconds += 5
+		for _, p := range []*Progress{redrawn, lines} {
+			if err := p.Handle(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var wantTerminal, wantPlain string
+	for _, s := range stages {
+		for range 3 {
+			send(s.last)
+			wantTerminal += "\r" + s.line + clearRest
+		}
+		wantPlain += s.line + s.plain + "\n"
+		if s.end != nil {
+			send(s.end)
+			wantTerminal += "\r" + clearRest
+		}
+	}
+	for _, p := range []*Progress{redrawn, lines} {
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if wantTerminal += "\n"; terminal.String() != wantTerminal {
+		t.Errorf("a terminal has\n%q\nwant\n%q", terminal.String(), wantTerminal)
+	}
+	wantPlain += "step 7  policy 3.000\n" // the last one, which was not shown
+	if plain.String() != wantPlain {
+		t.Errorf("without a terminal:\n%s\nwant\n%s", plain.String(), wantPlain)
+	}
+}

@@ -28,7 +28,7 @@ type Options struct {
 	Version   string // of the program
 	Log       *slog.Logger
 	Readers   []monitor.Sink // attached to the events of the cycle and of its stages, such as Prometheus
-	Progress  monitor.Sink   // of training; may block: the terminal; nil = none
+	Progress  monitor.Sink   // may block: the terminal; nil = none
 
 	// Reload asks, by each value, to read the configuration file again before the
 	// next stage; nil = never.
@@ -129,6 +129,7 @@ func (l *loop) open() error {
 		return err
 	}
 	l.process.Bus().Go(256, alarms.New(l.process.Publish))
+	l.process.Show(l.Progress)
 	return l.process.Listen(run.Commands{
 		Status: func() any { return l.page.Get() },
 		Swap: func(context.Context, run.Swap) error {

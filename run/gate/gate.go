@@ -51,6 +51,7 @@ type Options struct {
 	Version   string        // of the program
 	Log       *slog.Logger
 	Readers   []monitor.Sink // attached to the gatekeeper's events
+	Progress  monitor.Sink   // may block: the terminal; nil = none
 
 	Share setup.ShareMatch // games of matches with other machines
 

@@ -115,15 +115,15 @@ func (c *contest) decided(p arena.Progress) bool {
 	return c.where.decided
 }
 
-// finished writes a line a game and tells the readers of events.
+// finished tells the log and the readers of events.
 func (c *contest) finished(g *arena.Game, p arena.Progress) {
 	color := [2]string{"white", "black"}[g.White] // player 0 is the candidate
 	e := arena.EstimateElo(p.All).Of(p.Count)
-	c.g.log.Info("game", "number", fmt.Sprintf("%d (%d of %d)", g.Number+1, p.Games(), p.Total), "candidate", color,
+	c.g.log.Debug("game", "number", fmt.Sprintf("%d (%d of %d)", g.Number+1, p.Games(), p.Total), "candidate", color,
 		"result", map[int8]string{1: "1-0", 0: "1/2-1/2", -1: "0-1"}[g.WhiteResult], "end", string(g.End), "plies", len(g.Moves),
 		"score", fmt.Sprintf("+%d =%d -%d", p.Wins, p.Draws, p.Losses), "elo", arena.EloText(e.Elo, e.Error()))
 	c.g.page.Set(func(page *Page) { page.Match = c.standing() })
-	c.g.process.Publish(&monitor.Gate{Candidate: c.sides[0].name, Baseline: c.sides[1].name, Wins: p.Wins, Draws: p.Draws, Losses: p.Losses,
+	c.g.process.Publish(&monitor.Gate{Candidate: c.sides[0].name, Baseline: c.sides[1].name, Wins: p.Wins, Draws: p.Draws, Losses: p.Losses, Wanted: p.Total,
 		Elo: monitor.Number(e.Elo), EloErr: monitor.Number(e.Error()), Verdict: "running"})
 }
 

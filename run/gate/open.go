@@ -37,6 +37,7 @@ func (g *gatekeeper) open(ctx context.Context) (err error) {
 	if g.process, err = run.Open(ctx, dir, run.Gatekeeper, o); err != nil {
 		return err
 	}
+	g.process.Show(g.opt.Progress)
 	if err := g.makeDirs(); err != nil {
 		return g.process.Close(err)
 	}

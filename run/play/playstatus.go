@@ -49,6 +49,7 @@ func (s *selfPlayer) openEvents() error {
 		return err
 	}
 	s.process.Bus().Go(256, alarms.New(s.process.Publish))
+	s.process.Show(s.opt.Progress)
 	s.process.OnClose(func() error {
 		s.publishState()
 		return nil
@@ -74,7 +75,7 @@ func (s *selfPlayer) publishState() {
 		ends[reason] = int64(count)
 	}
 	s.process.Publish(&monitor.SelfPlay{
-		Process: s.name(), NetID: s.nets.Name(), Games: p.Games, Totals: totals, Rates: s.meter.Observe(now, totals),
+		Process: s.name(), NetID: s.nets.Name(), Games: p.Games, Wanted: s.opt.MaxGames, Totals: totals, Rates: s.meter.Observe(now, totals),
 		VisitsPerSecond: monitor.Number(p.perSecond(p.Visits)), TreeShare: monitor.Number(tree), NetworkShare: monitor.Number(network),
 		Results: monitor.Results{White: int64(p.WhiteWins), Draw: int64(p.Draws), Black: int64(p.BlackWins)},
 		Ends:    ends, MeanPlies: monitor.Number(p.MeanPlies()),
@@ -85,9 +86,11 @@ func (s *selfPlayer) publishState() {
 // watch loads newer weights as they appear, publishes the state and writes a
 // line a minute, until nobody plays any more.
 func (s *selfPlayer) watch(ctx context.Context) error {
-	poll, state, line := time.Tick(netPoll), time.Tick(s.Every), time.Tick(time.Minute)
+	first, poll, state, line := time.After(firstState), time.Tick(netPoll), time.Tick(s.Every), time.Tick(time.Minute)
 	for {
 		select {
+		case <-first:
+			s.publishState()
 		case <-ctx.Done():
 			return nil
 		case <-poll:

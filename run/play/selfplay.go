@@ -32,6 +32,7 @@ type SelfPlayOptions struct {
 	Version   string // of the program
 	Log       *slog.Logger
 	Readers   []monitor.Sink // attached to the process's events, such as Prometheus
+	Progress  monitor.Sink   // may block: the terminal; nil = none
 
 	// Reload asks, by each value, to read the configuration file again and to apply
 	// the rescorers of its section plugins; nil = never.
@@ -53,6 +54,9 @@ type Courier interface {
 
 // netPoll is how often a playing process looks for newer weights.
 const netPoll = 5 * time.Second
+
+// firstState is when a playing process says for the first time how it does.
+const firstState = time.Second
 
 // SelfPlay plays games with the newest net (of the run directory, or of a
 // directory of nets; seeded random weights while there is none) and stores them.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"time"
 
@@ -136,26 +135,8 @@ func (r *training) openMetrics() error {
 	bus.Go(1024, alarms.New(bus.Publish))
 	r.plugins.Open(bus)
 	for _, s := range r.opt.Readers {
-		bus.Attach(forgiving(r.log, s))
+		bus.Attach(run.Forgiving(r.log, s))
 	}
-	if r.opt.Progress != nil {
-		bus.Go(256, forgiving(r.log, r.opt.Progress))
-	}
+	r.process.Show(r.opt.Progress)
 	return nil
-}
-
-// forgiving wraps a reader whose failure must not end the run, such as a
-// terminal that went away. It is left out after its first error.
-func forgiving(log *slog.Logger, s monitor.Sink) monitor.Sink {
-	failed := false
-	return monitor.SinkFunc(func(e monitor.Event) error {
-		if failed {
-			return nil
-		}
-		if err := s.Handle(e); err != nil {
-			failed = true
-			log.Warn("a display is left out from now on", "error", err)
-		}
-		return nil
-	})
 }
