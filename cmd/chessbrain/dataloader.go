@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/replay/loader"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
@@ -92,7 +92,11 @@ holds, and what happens when it is full. A faulty graph is refused as it is in t
 				_, err = io.WriteString(data(c), text)
 				return err
 			}
-			if err := os.WriteFile(output, []byte(text), 0o644); err != nil {
+			err = fsx.WriteNamed(output, func(w io.Writer) error {
+				_, err := io.WriteString(w, text)
+				return err
+			})
+			if err != nil {
 				return pathError(fmt.Errorf("--output: %w", err))
 			}
 			return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -50,7 +51,10 @@ func (c *Chart) Write(path string) error {
 	}
 	data, err := c.SVG()
 	if err == nil {
-		err = fsx.WriteFile(fsx.OS, path, data)
+		err = fsx.WriteNamed(path, func(w io.Writer) error {
+			_, err := w.Write(data)
+			return err
+		})
 	}
 	if err != nil {
 		return fmt.Errorf("plot %s: %w", path, err)
