@@ -233,9 +233,9 @@ type Interrupted struct {
 func (e *Interrupted) Error() string {
 	text := fmt.Sprintf("match interrupted after %d of %d games; the result is theirs", e.Played, e.Games)
 	if e.Logged {
-		text += ", and the same command goes on"
+		return text + ", and the same command goes on"
 	}
-	return text
+	return text + "; a match with --pgn or --log FILE can be gone on with"
 }
 
 // ExitCode is that of work that was interrupted and kept.

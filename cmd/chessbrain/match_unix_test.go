@@ -18,19 +18,24 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
-// TestMatchInterrupt stops a match: it exits with 5 and the finished games are
-// in the PGN.
+// TestMatchInterrupt stops a match: it exits with 5, says how a match can go on, and
+// the finished games are in the PGN if there is one.
 func TestMatchInterrupt(t *testing.T) {
 	dir := t.TempDir()
-	p := start(t, dir, "match", "--player1", "random", "--player2", "random", "--games", "40000", "--pgn", "a.pgn")
-	p.waitFor("of 40000 games, player 1 has")
-	p.signal(os.Interrupt)
-	p.waitFor("press Ctrl-C again to end at once")
-	code, rest := p.exit()
-	said := regexp.MustCompile(`chessbrain: match interrupted after (\d+) of 40000 games; `).FindStringSubmatch(rest)
-	if code != exitInterrupted || said == nil {
-		t.Fatalf("exit code %d, want %d: %s", code, exitInterrupted, rest)
+	interrupt := func(next string, flags ...string) (said []string) {
+		p := start(t, dir, append([]string{"match", "--player1", "random", "--player2", "random", "--games", "40000"}, flags...)...)
+		p.waitFor("of 40000 games, player 1 has")
+		p.signal(os.Interrupt)
+		p.waitFor("press Ctrl-C again to end at once")
+		code, rest := p.exit()
+		said = regexp.MustCompile(`chessbrain: match interrupted after (\d+) of 40000 games; the result is theirs` + next + `\n`).FindStringSubmatch(rest)
+		if code != exitInterrupted || said == nil {
+			t.Fatalf("exit code %d, want %d: %s", code, exitInterrupted, rest)
+		}
+		return said
 	}
+	interrupt("; a match with --pgn or --log FILE can be gone on with")
+	said := interrupt(", and the same command goes on", "--pgn", "a.pgn")
 	text, err := os.ReadFile(filepath.Join(dir, "a.pgn"))
 	if err != nil {
 		t.Fatal(err)
