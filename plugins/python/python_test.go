@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -42,6 +43,23 @@ func python(t *testing.T) string {
 		t.Skipf("SKIPPED, the Python template is NOT TESTED: no python3 with grpcio here (Debian: python3-grpcio): %v", err)
 	}
 	return path
+}
+
+// TestLacksModules: where Python lacks grpcio, the plugin says what to install.
+func TestLacksModules(t *testing.T) {
+	path, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skipf("SKIPPED, there is no python3 here: %v", err)
+	}
+	lacking := t.TempDir()
+	write(t, filepath.Join(lacking, "grpc.py"), []byte(`raise ImportError("No module named 'grpc'")`), 0o600)
+	c := exec.Command(path, "-B", filepath.Join("decided", "plugin.py"))
+	c.Env = append(os.Environ(), "PYTHONPATH="+lacking)
+	said, err := c.CombinedOutput()
+	want := regexp.MustCompile(`^No module named 'grpc': \S+ needs grpcio and protobuf \(pip install grpcio protobuf, .*\n$`)
+	if err == nil || !want.Match(said) {
+		t.Errorf("%v: %s", err, said)
+	}
 }
 
 // program makes a plugin of the given name and script, with the helper modules

@@ -20,11 +20,15 @@ import threading
 from concurrent import futures
 from datetime import datetime, timezone
 
-import grpc
-from google.protobuf import json_format
+try:
+    import grpc
+    from google.protobuf import json_format
 
-import chessbrain_services as services
-from plugin_pb2 import Setting
+    import chessbrain_services as services
+    from plugin_pb2 import Setting
+except ImportError as error:
+    sys.exit(f"{error}: {sys.executable} needs grpcio and protobuf (pip install grpcio protobuf, Debian: "
+             "apt-get install python3-grpcio); another Python is named in the first line of plugin.py")
 
 PROTOCOL_VERSION = 3
 MAX_MESSAGE = 32 << 20  # bytes, both ways
