@@ -150,7 +150,7 @@ func (c *Config) validateOptimizer() error {
 }
 
 func (c *Config) validateLosses() error {
-	seen, learns := map[string]bool{}, false
+	seen, learns, shortTerms := map[string]bool{}, false, 0
 	policies := map[LossKind]int{}
 	for i := range c.Losses {
 		l := &c.Losses[i]
@@ -168,10 +168,18 @@ func (c *Config) validateLosses() error {
 		if policies[l.Kind] > 1 {
 			return configError(field, "want one policy loss of this kind at most")
 		}
+		if l.Head == HeadShortTerm && l.Weight > 0 {
+			shortTerms++
+		}
 		learns = learns || (l.Head != HeadWeights && l.Weight > 0)
 	}
-	if policies[SoftCross] > policies[CrossEntropy] {
-		return configError("losses", "a policy loss of kind soft_cross_entropy wants one of kind cross_entropy beside it")
+	for _, kind := range []LossKind{SoftCross, OptimisticCross} {
+		if policies[kind] > policies[CrossEntropy] {
+			return configError("losses", "a policy loss of kind %s wants one of kind cross_entropy beside it", kind)
+		}
+	}
+	if policies[OptimisticCross] > 0 && shortTerms != 1 {
+		return configError("losses", "a policy loss of kind optimistic_cross_entropy wants one loss of head short_term with a weight above 0 beside it: there are %d", shortTerms)
 	}
 	if !learns {
 		return configError("losses", "nothing to learn: no head has a loss with a weight above 0")

@@ -47,6 +47,20 @@ func TestConfigValidate(t *testing.T) {
 		"beside it": func(c *Config) {
 			c.Losses[0] = Loss{Head: HeadPolicy, Kind: SoftCross, Metric: "p", Temperature: 4}
 		},
+		"strength": func(c *Config) {
+			c.Losses = append(c.Losses, Loss{Head: HeadPolicy, Kind: OptimisticCross, Metric: "p2", Strength: 11})
+		},
+		"short_term with a weight": func(c *Config) {
+			c.Losses = append(c.Losses, Loss{Head: HeadPolicy, Kind: OptimisticCross, Metric: "p2"}, Loss{Head: HeadShortTerm, Kind: MSE, Metric: "s"})
+		},
+		"there are 2": func(c *Config) {
+			short := Loss{Head: HeadShortTerm, Kind: MSE, Weight: 1}
+			c.Losses = append(c.Losses, Loss{Head: HeadPolicy, Kind: OptimisticCross, Metric: "p2"}, short, short)
+			c.Losses[5].Metric, c.Losses[6].Metric = "s", "s2"
+		},
+		"optimistic_cross_entropy wants one of kind cross_entropy": func(c *Config) {
+			c.Losses[0] = Loss{Head: HeadPolicy, Kind: OptimisticCross, Metric: "p"}
+		},
 		"one policy loss": func(c *Config) { c.Losses = append(c.Losses, Loss{Head: HeadPolicy, Kind: CrossEntropy, Metric: "p2"}) },
 		"q_ratio":         func(c *Config) { c.Losses[1].Mix = &Mix{QRatio: 2} },
 		"schedule of":     func(c *Config) { c.Losses[1].Mix = &Mix{Schedule: ConstantLR(1.5)} },

@@ -105,7 +105,9 @@ func (l *Loss) known(b *encoding.TrainBatch, i int) bool {
 		for _, p := range b.PolicyOf(i) {
 			mass += float64(p)
 		}
-		return mass > 0
+		if !(mass > 0) || l.Kind != OptimisticCross {
+			return mass > 0
+		}
 	}
 	t := l.target(&b.Targets[i])
 	switch l.Kind {

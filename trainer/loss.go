@@ -38,6 +38,9 @@ const (
 	L2              LossKind = "l2"                   // weights: half the sum of squares of all weight tensors
 	SoftCross       LossKind = "soft_cross_entropy"   // policy: cross entropy of both sides to the power of 1/Temperature
 	BinaryCross     LossKind = "binary_cross_entropy" // survival: the mean over the men
+	// OptimisticCross is the policy's cross entropy by device.Optimism of the row: Target
+	// against the value and the error of the loss of HeadShortTerm, which is beside it.
+	OptimisticCross LossKind = "optimistic_cross_entropy"
 )
 
 // Loss is one term of the objective. The objective's gradient is, over a
@@ -47,7 +50,7 @@ const (
 type Loss struct {
 	Head   Head
 	Kind   LossKind
-	Target encoding.Target // value, moves left and short term: what is learnt
+	Target encoding.Target // value, moves left and short term: what is learnt; OptimisticCross: how it came out
 	// Mix, if not nil, learns QRatio*Mix.Other + (1-QRatio)*Target instead. A row
 	// of which one part is not known learns the other part alone.
 	Mix    *Mix
@@ -55,6 +58,7 @@ type Loss struct {
 	Metric string  // its name in StepStats and metrics, unique
 
 	Temperature float64 // of SoftCross, > 1
+	Strength    float64 // of OptimisticCross: standard deviations
 }
 
 // Mix blends two targets, as Leela's q_ratio does.
@@ -79,7 +83,7 @@ func DefaultLosses() []Loss {
 
 // kindsOf lists the formulas that a head has.
 var kindsOf = map[Head][]LossKind{
-	HeadPolicy:    {CrossEntropy, SoftCross},
+	HeadPolicy:    {CrossEntropy, SoftCross, OptimisticCross},
 	HeadValue:     {WDLCrossEntropy, MSE},
 	HeadMovesLeft: {Huber},
 	HeadWeights:   {L2},
@@ -100,6 +104,8 @@ func (l *Loss) validate(field string) error {
 		return configError(field, "weight %v is not a finite number >= 0", l.Weight)
 	case l.Kind == SoftCross && !(l.Temperature > 1 && l.Temperature <= 100):
 		return configError(field, "temperature %v is not above 1 and at most 100", l.Temperature)
+	case math.IsNaN(l.Strength) || math.Abs(l.Strength) > 10:
+		return configError(field, "strength %v is outside [-10,10]", l.Strength)
 	case l.Metric == "":
 		return configError(field, "no metric name")
 	case l.Target >= encoding.NumTargets:
@@ -126,6 +132,9 @@ func (l *Loss) term() device.Term {
 	if l.Kind == SoftCross {
 		t.Temperature = l.Temperature
 	}
+	if l.Kind == OptimisticCross {
+		t.Optimistic, t.Strength = true, l.Strength
+	}
 	if l.Mix != nil {
 		t.Other, t.Ratio = l.Mix.Other, float32(l.Mix.At(0))
 	}
@@ -136,7 +145,7 @@ func (l *Loss) term() device.Term {
 // each step. A field that is not known is NaN.
 func (l *Loss) target(targets *[encoding.NumTargets]encoding.QDM) encoding.QDM {
 	t, value := l.term(), nn.ValueWDL
-	if l.Kind == MSE {
+	if l.Kind == MSE || l.Kind == OptimisticCross {
 		value = nn.ValueScalar
 	}
 	return t.Learn(targets, value)

@@ -59,7 +59,13 @@ func testConfig(a nn.Arch, batch int) Config {
 	cfg := DefaultConfig()
 	cfg.BatchSize, cfg.Workers, cfg.ClipNorm = batch, 1, 0
 	root := Loss{Head: HeadValue, Target: encoding.TargetRoot, Weight: .5, Metric: "root_loss"}
-	cfg.Losses = LossesFor(a, append(DefaultLosses(), root))
+	losses := append(DefaultLosses(), root)
+	if a.Head(nn.Auxiliary) != nil {
+		losses = append(losses, Loss{Head: HeadPolicy, Kind: SoftCross, Temperature: 4, Weight: 1, Metric: "soft_loss"},
+			Loss{Head: HeadPolicy, Kind: OptimisticCross, Target: encoding.TargetRoot, Weight: 1, Metric: "optimistic_loss"},
+			Loss{Head: HeadShortTerm, Kind: MSE, Target: encoding.TargetRoot, Weight: 1, Metric: "short_loss"})
+	}
+	cfg.Losses = LossesFor(a, losses)
 	return cfg
 }
 

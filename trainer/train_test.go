@@ -28,16 +28,16 @@ func precisionOf(amp bool) device.Precision {
 }
 
 // eachNet runs f with a tower, in fp32 and, where the active tier has them, with bf16
-// products, and with a sparse net.
+// products, and with a sparse net. Those in fp32 have an auxiliary head, too.
 func eachNet(t *testing.T, f func(t *testing.T, arch nn.Arch, amp bool)) {
-	t.Run("fp32", func(t *testing.T) { f(t, nntest.TinyArch(), false) })
+	t.Run("fp32", func(t *testing.T) { f(t, nntest.TinyArch().WithAuxiliary(), false) })
 	t.Run("bf16", func(t *testing.T) {
 		if !kernel.HasBF16() {
 			t.Skip("SKIPPED: this CPU has no bf16 products")
 		}
 		f(t, nntest.TinyArch(), true)
 	})
-	t.Run("sparse", func(t *testing.T) { f(t, nn.SparseArch(nn.SparseBlock), false) })
+	t.Run("sparse", func(t *testing.T) { f(t, nn.SparseArch(nn.SparseBlock).WithAuxiliary(), false) })
 }
 
 // TestWorkersBitEqual: three steps of five slices give the same bits for every

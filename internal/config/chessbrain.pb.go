@@ -1066,6 +1066,9 @@ const (
 	Loss_SOFT_CROSS_ENTROPY Loss_Kind = 5
 	// SURVIVAL: the mean over the men.
 	Loss_BINARY_CROSS_ENTROPY Loss_Kind = 6
+	// POLICY, beside CROSS_ENTROPY and a loss of SHORT_TERM: a row counts by how far its target came out above the
+	// short-term value, in that value's own standard deviations: sigmoid(3 (z - strength)).
+	Loss_OPTIMISTIC_CROSS_ENTROPY Loss_Kind = 7
 )
 
 // Enum value maps for Loss_Kind.
@@ -1078,15 +1081,17 @@ var (
 		4: "L2",
 		5: "SOFT_CROSS_ENTROPY",
 		6: "BINARY_CROSS_ENTROPY",
+		7: "OPTIMISTIC_CROSS_ENTROPY",
 	}
 	Loss_Kind_value = map[string]int32{
-		"CROSS_ENTROPY":        0,
-		"WDL_CROSS_ENTROPY":    1,
-		"MSE":                  2,
-		"HUBER":                3,
-		"L2":                   4,
-		"SOFT_CROSS_ENTROPY":   5,
-		"BINARY_CROSS_ENTROPY": 6,
+		"CROSS_ENTROPY":            0,
+		"WDL_CROSS_ENTROPY":        1,
+		"MSE":                      2,
+		"HUBER":                    3,
+		"L2":                       4,
+		"SOFT_CROSS_ENTROPY":       5,
+		"BINARY_CROSS_ENTROPY":     6,
+		"OPTIMISTIC_CROSS_ENTROPY": 7,
 	}
 )
 
@@ -6318,9 +6323,11 @@ type Loss struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Which output: POLICY, VALUE, MOVES_LEFT or WEIGHTS, or the auxiliary SURVIVAL, MATERIAL, REPLY or SHORT_TERM.
 	Head *Loss_Head `protobuf:"varint,1,opt,name=head,enum=chessbrain.config.v1.Loss_Head" json:"head,omitempty"`
-	// Formula: CROSS_ENTROPY, WDL_CROSS_ENTROPY, MSE, HUBER, L2, SOFT_CROSS_ENTROPY or BINARY_CROSS_ENTROPY.
+	// Formula: CROSS_ENTROPY, WDL_CROSS_ENTROPY, MSE, HUBER, L2, SOFT_CROSS_ENTROPY, BINARY_CROSS_ENTROPY
+	// or OPTIMISTIC_CROSS_ENTROPY.
 	Kind *Loss_Kind `protobuf:"varint,2,opt,name=kind,enum=chessbrain.config.v1.Loss_Kind" json:"kind,omitempty"`
-	// VALUE, MOVES_LEFT and SHORT_TERM: what is learnt: RESULT, ROOT, BEST, PLAYED, ORIG or ST. Unknown targets are masked.
+	// VALUE, MOVES_LEFT and SHORT_TERM: what is learnt; OPTIMISTIC_CROSS_ENTROPY: how it came out. RESULT, ROOT, BEST,
+	// PLAYED, ORIG or ST. Unknown targets are masked.
 	Target *Loss_Target `protobuf:"varint,3,opt,name=target,enum=chessbrain.config.v1.Loss_Target,def=0" json:"target,omitempty"`
 	// Share of mix_target in a blend with target. Where a row knows one of the two only, it learns that one.
 	QRatio *float64 `protobuf:"fixed64,4,opt,name=q_ratio,json=qRatio,def=0" json:"q_ratio,omitempty"`
@@ -6334,7 +6341,9 @@ type Loss struct {
 	// Name in the metrics, unique.
 	Metric *string `protobuf:"bytes,7,opt,name=metric" json:"metric,omitempty"`
 	// Of SOFT_CROSS_ENTROPY.
-	Temperature   *float64 `protobuf:"fixed64,8,opt,name=temperature,def=4" json:"temperature,omitempty"`
+	Temperature *float64 `protobuf:"fixed64,8,opt,name=temperature,def=4" json:"temperature,omitempty"`
+	// Of OPTIMISTIC_CROSS_ENTROPY: a row half counts where the target is so many standard deviations above the value.
+	Strength      *float64 `protobuf:"fixed64,10,opt,name=strength,def=2" json:"strength,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6346,6 +6355,7 @@ const (
 	Default_Loss_MixTarget   = Loss_ROOT
 	Default_Loss_Weight      = float64(1)
 	Default_Loss_Temperature = float64(4)
+	Default_Loss_Strength    = float64(2)
 )
 
 func (x *Loss) Reset() {
@@ -6439,6 +6449,13 @@ func (x *Loss) GetTemperature() float64 {
 		return *x.Temperature
 	}
 	return Default_Loss_Temperature
+}
+
+func (x *Loss) GetStrength() float64 {
+	if x != nil && x.Strength != nil {
+		return *x.Strength
+	}
+	return Default_Loss_Strength
 }
 
 type SWA struct {
@@ -7978,7 +7995,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x06Warmup\x129\n" +
 	"\x05steps\x18\x01 \x01(\x03:\x010B \x8a\xb5\x18\b[0,1e15]\x92\xb5\x18\x10\n" +
 	"\fwarmup-steps\x18\tR\x05steps\x12\x1d\n" +
-	"\x06katago\x18\x02 \x01(\b:\x05falseR\x06katago\"\xf9\x05\n" +
+	"\x06katago\x18\x02 \x01(\b:\x05falseR\x06katago\"\xc5\x06\n" +
 	"\x04Loss\x123\n" +
 	"\x04head\x18\x01 \x01(\x0e2\x1f.chessbrain.config.v1.Loss.HeadR\x04head\x123\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1f.chessbrain.config.v1.Loss.KindR\x04kind\x12A\n" +
@@ -7989,7 +8006,9 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"mix_target\x18\x05 \x01(\x0e2!.chessbrain.config.v1.Loss.Target:\x04ROOTR\tmixTarget\x12&\n" +
 	"\x06weight\x18\x06 \x01(\x01:\x011B\v\x8a\xb5\x18\a[0,1e6]R\x06weight\x12\x16\n" +
 	"\x06metric\x18\a \x01(\tR\x06metric\x120\n" +
-	"\vtemperature\x18\b \x01(\x01:\x014B\v\x8a\xb5\x18\a(1,100]R\vtemperature\"q\n" +
+	"\vtemperature\x18\b \x01(\x01:\x014B\v\x8a\xb5\x18\a(1,100]R\vtemperature\x12+\n" +
+	"\bstrength\x18\n" +
+	" \x01(\x01:\x012B\f\x8a\xb5\x18\b[-10,10]R\bstrength\"q\n" +
 	"\x04Head\x12\n" +
 	"\n" +
 	"\x06POLICY\x10\x00\x12\t\n" +
@@ -8001,7 +8020,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\bMATERIAL\x10\x05\x12\t\n" +
 	"\x05REPLY\x10\x06\x12\x0e\n" +
 	"\n" +
-	"SHORT_TERM\x10\a\"~\n" +
+	"SHORT_TERM\x10\a\"\x9c\x01\n" +
 	"\x04Kind\x12\x11\n" +
 	"\rCROSS_ENTROPY\x10\x00\x12\x15\n" +
 	"\x11WDL_CROSS_ENTROPY\x10\x01\x12\a\n" +
@@ -8009,7 +8028,8 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x05HUBER\x10\x03\x12\x06\n" +
 	"\x02L2\x10\x04\x12\x16\n" +
 	"\x12SOFT_CROSS_ENTROPY\x10\x05\x12\x18\n" +
-	"\x14BINARY_CROSS_ENTROPY\x10\x06\"F\n" +
+	"\x14BINARY_CROSS_ENTROPY\x10\x06\x12\x1c\n" +
+	"\x18OPTIMISTIC_CROSS_ENTROPY\x10\a\"F\n" +
 	"\x06Target\x12\n" +
 	"\n" +
 	"\x06RESULT\x10\x00\x12\b\n" +

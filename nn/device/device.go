@@ -47,16 +47,21 @@ func (h Head) Output() string {
 }
 
 // Term is one loss of a head: the formulas follow from the head and the net (as
-// trainer.Loss). Target, Other and Ratio are Value's, MovesLeft's and ShortTerm's.
+// trainer.Loss). Target, Other and Ratio are Value's, MovesLeft's, ShortTerm's and those of
+// an optimistic policy.
 type Term struct {
 	Head   Head
 	Weight float64 // factor in the objective
 	// Temperature, of the policy, if not 0: both the target and the net's policy are taken
 	// to the power of 1/Temperature and normalised.
 	Temperature float64
-	Target      encoding.Target
-	Other       encoding.Target // blended in with share Ratio; a row that knows one of the two only learns that one
-	Ratio       float32         // [0,1]; 0 = Target alone, 1 = Other alone
+	// Optimistic, of the policy, weighs the loss of a row by its Optimism: the auxiliary
+	// head's short-term value against what the row learns of this term.
+	Optimistic bool
+	Strength   float64 // standard deviations from which on rows count
+	Target     encoding.Target
+	Other      encoding.Target // blended in with share Ratio; a row that knows one of the two only learns that one
+	Ratio      float32         // [0,1]; 0 = Target alone, 1 = Other alone
 }
 
 // Config is what a Trainer needs to know before the first step.

@@ -47,6 +47,14 @@ func (t *Term) knows(v encoding.QDM, value string) bool {
 	return v.Q == v.Q && v.D == v.D
 }
 
+// Optimism of a row is the weight of its policy where moves count that turned out better
+// than the value v said: sigmoid(3 (z - strength)). z is q - v in standard deviations, the
+// roots of v's expected square error. Strength and formula are Leela's.
+func Optimism(q, v, squareError, strength float64) float64 {
+	z := (q - v) / (math.Sqrt(squareError) + 1e-5)
+	return 1 / (1 + math.Exp(3*(strength-z)))
+}
+
 // Soften takes probabilities, or numbers in their proportions, to the power of 1/temperature
 // and normalises them. Where all are 0 they stay so.
 func Soften(p []float32, temperature float64) {

@@ -154,6 +154,9 @@ func losses(list []*config.Loss) (all []trainer.Loss, err error) {
 		if loss.Kind == trainer.SoftCross {
 			loss.Temperature = l.GetTemperature()
 		}
+		if loss.Kind == trainer.OptimisticCross {
+			loss.Strength = l.GetStrength()
+		}
 		shares, err := trainer.ParseShares(l.GetQRatioSchedule())
 		if err != nil {
 			return nil, &config.Error{Field: fmt.Sprintf("training.losses[%d].q_ratio_schedule", i), Reason: err.Error()}

@@ -18,6 +18,7 @@ import (
 // auxiliaryLosses are what the default losses stand beside.
 const auxiliaryLosses = `training {
 	losses { head: POLICY kind: CROSS_ENTROPY metric: 'policy_loss' } losses { head: POLICY kind: SOFT_CROSS_ENTROPY metric: 'soft_loss' }
+	losses { head: POLICY kind: OPTIMISTIC_CROSS_ENTROPY target: ROOT metric: 'optimistic_loss' }
 	losses { head: VALUE kind: WDL_CROSS_ENTROPY metric: 'value_loss' } losses { head: SURVIVAL kind: BINARY_CROSS_ENTROPY metric: 'survival_loss' }
 	losses { head: MATERIAL kind: HUBER metric: 'material_loss' } losses { head: REPLY kind: CROSS_ENTROPY metric: 'reply_loss' }
 	losses { head: SHORT_TERM kind: MSE target: ROOT metric: 'short_loss' } }`
@@ -59,7 +60,7 @@ func learnt(t *testing.T, dir, more string) {
 	if err := trainAuxiliary(t, dir, more, reader); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"policy_loss", "soft_loss", "value_loss", "survival_loss", "material_loss", "reply_loss", "short_loss"} {
+	for _, name := range []string{"policy_loss", "soft_loss", "optimistic_loss", "value_loss", "survival_loss", "material_loss", "reply_loss", "short_loss"} {
 		if !known[name] {
 			t.Errorf("no row had a target of %s, of %v", name, known)
 		}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 
@@ -106,23 +107,39 @@ func softPolicy(logits, target []float32, temperature float64) kernel.RowLoss {
 	return r
 }
 
-// softPolicyTerms takes those of terms that are soft for row i, whose logits beside the
-// legal moves are given, and calls add with the gradient of each.
-func (h *head) softPolicyTerms(s span, i int, logits []float32, add func(grad []float32)) {
+// plain says whether a policy's term is the cross entropy alone.
+func (t *term) plain() bool { return t.Temperature == 0 && !t.Optimistic }
+
+// optimism is the weight of row i in term t: 1 where that is not optimistic, NaN where
+// the outcome is not known. Neither value nor error follows it.
+func (h *head) optimism(t *term, i int) float64 {
+	if !t.Optimistic {
+		return 1
+	}
+	z, q := h.auxiliary(i), t.Learn(&h.e.batch.Targets[i], nn.ValueScalar).Q
+	squareError, _ := softplus(float64(z[nn.AuxError]))
+	return device.Optimism(float64(q), math.Tanh(float64(z[nn.AuxValue])), squareError, t.Strength)
+}
+
+// furtherPolicyTerms takes the terms of row i that are soft or optimistic, with its
+// logits beside the legal moves, and calls add with the gradient of each.
+func (h *head) furtherPolicyTerms(s span, i int, logits []float32, add func(grad []float32)) {
 	for _, t := range h.terms {
-		if t.Temperature == 0 {
+		if t.plain() {
 			continue
 		}
 		buffer := h.e.workerScratch(s, softBuffer, 2*len(logits))
 		p, target := buffer[:len(logits)], buffer[len(logits):]
 		copy(p, logits)
 		copy(target, h.e.batch.PolicyOf(i))
-		r := softPolicy(p, target, t.Temperature)
+		temperature, weight := cmp.Or(t.Temperature, 1), h.optimism(t, i)
+		r := softPolicy(p, target, temperature)
+		r.Loss, r.Known = weight*r.Loss, r.Known && weight == weight
 		h.measured(t, s, i, r)
 		if !r.Known {
 			continue
 		}
-		scale := h.gradScale(t, i) / float32(t.Temperature)
+		scale := h.gradScale(t, i) * float32(weight/temperature)
 		for j := range p {
 			p[j] = scale * (p[j] - target[j])
 		}

@@ -25,13 +25,16 @@ func testConfig(a nn.Arch, capacity int) device.Config {
 		terms = append(terms, device.Term{Head: device.MovesLeft, Weight: .1, Target: encoding.TargetResult})
 	}
 	if a.Head(nn.Auxiliary) != nil {
-		terms = append([]device.Term{{Head: device.Policy, Weight: 2, Temperature: 4}}, append(terms, auxiliaryTerms...)...)
+		terms = append([]device.Term{{Head: device.Policy, Weight: 2, Temperature: 4}, optimisticTerm}, append(terms, auxiliaryTerms...)...)
 	}
 	return device.Config{
 		Arch: a, Capacity: capacity, Workers: 1, Terms: terms, BNMomentum: .1, L2: 1e-3,
 		Optimizer: "sgd", Momentum: .9, Beta1: .9, Beta2: .999, Epsilon: 1e-8, Decay: .01,
 	}
 }
+
+// optimisticTerm gives rows of these tests weights from .13 to 1.
+var optimisticTerm = device.Term{Head: device.Policy, Weight: 3, Optimistic: true, Strength: .5, Target: encoding.TargetResult, Other: encoding.TargetRoot, Ratio: .5}
 
 // auxiliaryTerms are all losses of the auxiliary head.
 var auxiliaryTerms = []device.Term{

@@ -2,6 +2,7 @@ package train
 
 import (
 	"math"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/device"
@@ -49,7 +50,9 @@ func (h *heads) params() []int {
 }
 
 func (h *heads) forward(x []float32) float64 {
-	h.run(func(l headLayer, _ int) passes { return l.forward(x) })
+	ends := slices.Clone(h.list)
+	slices.Reverse(ends) // the auxiliary head first: the policy's losses may ask for it
+	h.run(ends, func(l headLayer, _ int) passes { return l.forward(x) })
 	sum := 0.0
 	for _, l := range h.list {
 		sum += l.objective()
@@ -69,17 +72,17 @@ func (h *heads) backward(x []float32) []float32 {
 		grads[i] = l.grads()
 	}
 	h.e.open(grads...)
-	h.run(func(l headLayer, i int) passes { return l.backward(x, h.e.towerGrad, i > 0) })
+	h.run(h.list, func(l headLayer, i int) passes { return l.backward(x, h.e.towerGrad, i > 0) })
 	for _, g := range grads {
 		g.reduce()
 	}
 	return h.e.towerGrad
 }
 
-// run takes all heads through the passes of.
-func (h *heads) run(of func(l headLayer, i int) passes) {
-	first, last, all := make([]phase, len(h.list)), make([]phase, len(h.list)), make([]passes, len(h.list))
-	for i, l := range h.list {
+// run takes heads through the passes of, in this order.
+func (h *heads) run(list []headLayer, of func(l headLayer, i int) passes) {
+	first, last, all := make([]phase, len(list)), make([]phase, len(list)), make([]passes, len(list))
+	for i, l := range list {
 		all[i] = of(l, i)
 		first[i], last[i] = all[i].first, all[i].last
 	}
@@ -105,6 +108,8 @@ type head struct {
 	loss  rowLossFunc       // of a value or moves-left head
 	form  string            // of a value head, by which a target is known or not
 	files func(row int) int // of an auxiliary head, see auxRowLoss; nil = 0
+
+	auxiliary func(row int) []float32 // of a policy head: the auxiliary head's outputs
 }
 
 // lose holds the outputs z of row i, of slice s, against what term t learns, and adds

@@ -94,19 +94,19 @@ func (h *policyLoss) lose(s span) {
 			h.entropy[i] = math.NaN()
 		}
 		if len(h.terms) > 1 {
-			h.loseSoft(s, i, prob, dy)
+			h.loseFurther(s, i, prob, dy)
 		}
 	}
 }
 
-// loseSoft takes the losses of row i's softened policies, and adds their gradients to dy
+// loseFurther takes the losses of row i that are soft or optimistic, and adds their gradients to dy
 // where they are wanted. logits, beside the legal moves, is scratch.
-func (h *policyLoss) loseSoft(s span, i int, logits, dy []float32) {
+func (h *policyLoss) loseFurther(s span, i int, logits, dy []float32) {
 	legal := h.e.batch.LegalOf(i)
 	for j, v := range legal {
 		logits[j] = h.y[i*h.width+int(h.off[v])]
 	}
-	h.softPolicyTerms(s, i, logits, func(grad []float32) {
+	h.furtherPolicyTerms(s, i, logits, func(grad []float32) {
 		if dy == nil {
 			return
 		}

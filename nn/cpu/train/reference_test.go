@@ -277,8 +277,21 @@ func (r *reference) scalarHead(x boards, name string) (out [][]float64) {
 }
 
 // auxReference is the auxiliary head's losses in float64. It keeps the errors of the
-// short-term value as they were at first: no gradient goes through them.
-type auxReference struct{ errors map[int]float64 }
+// short-term value and the optimism as they were at first: no gradient goes through them.
+type auxReference struct{ errors, optimism map[int]float64 }
+
+// weight is row i's in an optimistic policy loss, as it was at first; NaN where the target is not known.
+func (a *auxReference) weight(z []float64, term *device.Term, b *encoding.TrainBatch, i int) float64 {
+	if a.optimism == nil {
+		a.optimism = map[int]float64{}
+	}
+	if _, there := a.optimism[i]; !there {
+		q, deviation := float64(term.Learn(&b.Targets[i], nn.ValueScalar).Q), math.Sqrt(math.Log1p(math.Exp(z[nn.AuxError])))
+		above := (q - math.Tanh(z[nn.AuxValue])) / (deviation + 1e-5)
+		a.optimism[i] = 1 / (1 + math.Exp(-3*(above-term.Strength)))
+	}
+	return a.optimism[i]
+}
 
 // loss is that of outputs z in row i, whose squares are mirrored where the net's are; 0
 // where the target is not known.
@@ -382,6 +395,9 @@ func (r *reference) objective(b *encoding.TrainBatch, terms []device.Term, l2 fl
 					z = append(z, policy[i][p])
 				}
 				loss = policyReference(z, b.PolicyOf(i), term.Temperature)
+				if term.Optimistic {
+					loss *= r.aux.weight(aux[i], &term, b, i)
+				}
 			case term.Head == device.Value && r.arch.ValueForm() == nn.ValueWDL:
 				w, d, lose := t.WDL()
 				for j, p := range []float32{w, d, lose} {

@@ -71,6 +71,7 @@ func newSparseLayers(e *engine, byHead map[string][]*term) *sparseLayers {
 			}
 			return 0
 		}
+		l.policy.auxiliary = func(row int) []float32 { return l.a[row*nn.NumAuxiliary:] }
 	}
 	l.wg = newWeightGrads(e, dense...)
 	l.width, l.units = l.table.spec.Shape[1], l.policyIn.co
@@ -139,12 +140,12 @@ func (l *sparseLayers) forward(s span) {
 		kernel.ReLUForward(y, y)
 		return y
 	}
+	if l.aux.terms != nil { // before the policy, whose losses may ask for it
+		l.lose(s, &l.aux, l.auxOut, l.a, l.da, unitsOf(l.auxIn, l.u))
+	}
 	if l.policy.terms != nil {
 		unitsOf(l.policyIn, l.p)
 		l.losePolicy(s)
-	}
-	if l.aux.terms != nil {
-		l.lose(s, &l.aux, l.auxOut, l.a, l.da, unitsOf(l.auxIn, l.u))
 	}
 	if l.value.terms == nil && l.plies.terms == nil {
 		return
@@ -172,7 +173,7 @@ func (l *sparseLayers) losePolicy(s span) {
 		kernel.RowDots(prob, units, l.kinds.data, l.units, kinds)
 		d := l.dLogit[from:to]
 		clear(d)
-		l.policy.softPolicyTerms(s, i, prob, func(grad []float32) { kernel.Add(d, d, grad) })
+		l.policy.furtherPolicyTerms(s, i, prob, func(grad []float32) { kernel.Add(d, d, grad) })
 		r := kernel.MovesCrossEntropy(prob, target)
 		l.policy.measured(t, s, i, r)
 		l.entropy[i] = r.Entropy

@@ -31,7 +31,7 @@ func sparseConfig(a nn.Arch, capacity, workers int) device.Config {
 		c.Terms = append(c.Terms, device.Term{Head: device.MovesLeft, Weight: .2, Target: encoding.TargetResult})
 	}
 	if a.Head(nn.Auxiliary) != nil {
-		c.Terms = append(append(c.Terms, device.Term{Head: device.Policy, Weight: 2, Temperature: 4}), auxiliaryTerms...)
+		c.Terms = append(append(c.Terms, device.Term{Head: device.Policy, Weight: 2, Temperature: 4}, optimisticTerm), auxiliaryTerms...)
 	}
 	return c
 }
@@ -89,6 +89,11 @@ func objective(net *nn.Net, cfg *device.Config, b *encoding.TrainBatch, aux *aux
 					logits = append(logits, out.Policy[m])
 				}
 				loss = policyReference(logits, b.PolicyOf(i), term.Temperature)
+				if term.Optimistic {
+					if loss *= aux.weight(out.Auxiliary, &term, b, i); math.IsNaN(loss) {
+						loss = 0
+					}
+				}
 			case device.Value:
 				for j, p := range device.WDL(learn) {
 					if p > 0 {

@@ -111,8 +111,8 @@ func (t *trainer) makeTerms() map[string][]*term {
 	for _, of := range t.cfg.Terms {
 		made := &term{Term: of, rows: make([]device.RowLoss, t.cfg.Capacity), sums: make([]float64, t.e.maxSlices())}
 		t.terms = append(t.terms, made)
-		if out := of.Head.Output(); out == nn.Policy && of.Temperature == 0 {
-			byHead[out] = append([]*term{made}, byHead[out]...) // before the soft ones
+		if out := of.Head.Output(); out == nn.Policy && made.plain() {
+			byHead[out] = append([]*term{made}, byHead[out]...) // before the further ones
 		} else {
 			byHead[out] = append(byHead[out], made)
 		}
@@ -135,7 +135,10 @@ func (t *trainer) buildHeads(byHead map[string][]*term) (list []headLayer) {
 			p := newAttentionPolicy(t.e, t.cfg.Arch, terms)
 			t.policy, list = &p.policyLoss, append(list, p)
 		case nn.HeadFlattened, nn.HeadPooled:
-			list = append(list, newScalarHead(t.e, h, terms))
+			scalar := newScalarHead(t.e, h, terms)
+			if list = append(list, scalar); h.Output == nn.Auxiliary && t.policy != nil {
+				t.policy.auxiliary = func(row int) []float32 { return scalar.z[row*nn.NumAuxiliary:] }
+			}
 		}
 	}
 	return list
