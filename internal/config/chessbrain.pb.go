@@ -1261,7 +1261,7 @@ func (x *Export_Weights) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Export_Weights.Descriptor instead.
 func (Export_Weights) EnumDescriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{50, 0}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{51, 0}
 }
 
 type Plugins_OnFailure int32
@@ -1319,7 +1319,7 @@ func (x *Plugins_OnFailure) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Plugins_OnFailure.Descriptor instead.
 func (Plugins_OnFailure) EnumDescriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{51, 0}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{52, 0}
 }
 
 type Log_Level int32
@@ -1381,7 +1381,7 @@ func (x *Log_Level) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Log_Level.Descriptor instead.
 func (Log_Level) EnumDescriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{53, 0}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{54, 0}
 }
 
 type Log_Format int32
@@ -1437,7 +1437,7 @@ func (x *Log_Format) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Log_Format.Descriptor instead.
 func (Log_Format) EnumDescriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{53, 1}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{54, 1}
 }
 
 type Config struct {
@@ -6701,7 +6701,10 @@ type Metrics struct {
 	// machines come into the run; empty = none.
 	Otlp *string `protobuf:"bytes,11,opt,name=otlp" json:"otlp,omitempty"`
 	// Steps between two step events in the metrics.
-	Every         *int32 `protobuf:"varint,6,opt,name=every,def=1" json:"every,omitempty"`
+	Every *int32 `protobuf:"varint,6,opt,name=every,def=1" json:"every,omitempty"`
+	// Further measurements of the nets, each with the losses of the training under a name of its own.
+	// Example: measure { name: "masters" period: 500 weights: SWA data: "masters.tar" }
+	Measure       []*Measure `protobuf:"bytes,12,rep,name=measure" json:"measure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6821,6 +6824,92 @@ func (x *Metrics) GetEvery() int32 {
 	return Default_Metrics_Every
 }
 
+func (x *Metrics) GetMeasure() []*Measure {
+	if x != nil {
+		return x.Measure
+	}
+	return nil
+}
+
+type Measure struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name, 1 to 40 of A-Z a-z 0-9 _ -. Its curves are val_NAME/<metric>.
+	Name *string `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
+	// Steps between two.
+	Period *int64 `protobuf:"varint,2,opt,name=period,def=100" json:"period,omitempty"`
+	// RAW, or SWA from the first average on.
+	Weights *Export_Weights `protobuf:"varint,3,opt,name=weights,enum=chessbrain.config.v1.Export_Weights,def=0" json:"weights,omitempty"`
+	// Files of games (*.games), of Leela's (*.gz, *.tar), or a directory of them; empty = the games that are never trained
+	// on. At most training.validation.max_rows rows, evenly spread, are measured.
+	Data          *string `protobuf:"bytes,4,opt,name=data" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for Measure fields.
+const (
+	Default_Measure_Period  = int64(100)
+	Default_Measure_Weights = Export_RAW
+)
+
+func (x *Measure) Reset() {
+	*x = Measure{}
+	mi := &file_internal_config_chessbrain_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Measure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Measure) ProtoMessage() {}
+
+func (x *Measure) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_config_chessbrain_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Measure.ProtoReflect.Descriptor instead.
+func (*Measure) Descriptor() ([]byte, []int) {
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *Measure) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *Measure) GetPeriod() int64 {
+	if x != nil && x.Period != nil {
+		return *x.Period
+	}
+	return Default_Measure_Period
+}
+
+func (x *Measure) GetWeights() Export_Weights {
+	if x != nil && x.Weights != nil {
+		return *x.Weights
+	}
+	return Default_Measure_Weights
+}
+
+func (x *Measure) GetData() string {
+	if x != nil && x.Data != nil {
+		return *x.Data
+	}
+	return ""
+}
+
 type Export struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Exporter by name: safetensors, lc0 (.pb.gz for Leela's engine), onnx, another built-in one or a program
@@ -6856,7 +6945,7 @@ const (
 
 func (x *Export) Reset() {
 	*x = Export{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[50]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6868,7 +6957,7 @@ func (x *Export) String() string {
 func (*Export) ProtoMessage() {}
 
 func (x *Export) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[50]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6881,7 +6970,7 @@ func (x *Export) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Export.ProtoReflect.Descriptor instead.
 func (*Export) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{50}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Export) GetExporter() string {
@@ -6972,7 +7061,7 @@ const (
 
 func (x *Plugins) Reset() {
 	*x = Plugins{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[51]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6984,7 +7073,7 @@ func (x *Plugins) String() string {
 func (*Plugins) ProtoMessage() {}
 
 func (x *Plugins) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[51]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6997,7 +7086,7 @@ func (x *Plugins) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plugins.ProtoReflect.Descriptor instead.
 func (*Plugins) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{51}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Plugins) GetRescorer() []*Stage {
@@ -7069,7 +7158,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[52]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7081,7 +7170,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[52]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7094,7 +7183,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{52}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Stage) GetName() string {
@@ -7141,7 +7230,7 @@ const (
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[53]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7153,7 +7242,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[53]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7166,7 +7255,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{53}
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Log) GetLevel() Log_Level {
@@ -7228,7 +7317,7 @@ const (
 
 func (x *Openings_Position) Reset() {
 	*x = Openings_Position{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[54]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7240,7 +7329,7 @@ func (x *Openings_Position) String() string {
 func (*Openings_Position) ProtoMessage() {}
 
 func (x *Openings_Position) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[54]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7287,7 +7376,7 @@ const (
 
 func (x *ChunkSourceSplitter_Output) Reset() {
 	*x = ChunkSourceSplitter_Output{}
-	mi := &file_internal_config_chessbrain_proto_msgTypes[55]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7299,7 +7388,7 @@ func (x *ChunkSourceSplitter_Output) String() string {
 func (*ChunkSourceSplitter_Output) ProtoMessage() {}
 
 func (x *ChunkSourceSplitter_Output) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_config_chessbrain_proto_msgTypes[55]
+	mi := &file_internal_config_chessbrain_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8062,7 +8151,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\n" +
 	"keep_every\x18\x04 \x01(\x05:\x0250B\v\x8a\xb5\x18\a[0,1e6]R\tkeepEvery\x12>\n" +
 	"\x03dir\x18\x05 \x01(\tB,\x92\xb5\x18(\n" +
-	"\x0echeckpoint-dir\x12\x14MODEL_CHECKPOINT_DIR\x18\tR\x03dir\"\x9a\x04\n" +
+	"\x0echeckpoint-dir\x12\x14MODEL_CHECKPOINT_DIR\x18\tR\x03dir\"\xd3\x04\n" +
 	"\aMetrics\x12:\n" +
 	"\x03dir\x18\x01 \x01(\tB(\x92\xb5\x18$\n" +
 	"\vmetrics-dir\x12\x13TENSORBOARD_LOG_DIR\x18\x0fR\x03dir\x12&\n" +
@@ -8087,7 +8176,13 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x05wandb\x18\x0f\x98\xb5\x18\x04R\x05wandb\x12$\n" +
 	"\x04otlp\x18\v \x01(\tB\x10\x92\xb5\x18\b\n" +
 	"\x04otlp\x18\x0f\x98\xb5\x18\x04R\x04otlp\x12$\n" +
-	"\x05every\x18\x06 \x01(\x05:\x011B\v\x8a\xb5\x18\a[1,1e9]R\x05every\"\xe0\x04\n" +
+	"\x05every\x18\x06 \x01(\x05:\x011B\v\x8a\xb5\x18\a[1,1e9]R\x05every\x127\n" +
+	"\ameasure\x18\f \x03(\v2\x1d.chessbrain.config.v1.MeasureR\ameasure\"\xa1\x01\n" +
+	"\aMeasure\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
+	"\x06period\x18\x02 \x01(\x03:\x03100B\f\x8a\xb5\x18\b[1,1e15]R\x06period\x12C\n" +
+	"\aweights\x18\x03 \x01(\x0e2$.chessbrain.config.v1.Export.Weights:\x03RAWR\aweights\x12\x12\n" +
+	"\x04data\x18\x04 \x01(\tR\x04data\"\xe0\x04\n" +
 	"\x06Export\x12;\n" +
 	"\bexporter\x18\x01 \x01(\t:\vsafetensorsB\x12\x92\xb5\x18\x0e\n" +
 	"\bexporter\x18\v \x01R\bexporter\x12>\n" +
@@ -8164,7 +8259,7 @@ func file_internal_config_chessbrain_proto_rawDescGZIP() []byte {
 }
 
 var file_internal_config_chessbrain_proto_enumTypes = make([]protoimpl.EnumInfo, 22)
-var file_internal_config_chessbrain_proto_msgTypes = make([]protoimpl.MessageInfo, 59)
+var file_internal_config_chessbrain_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
 var file_internal_config_chessbrain_proto_goTypes = []any{
 	(SelfPlay_Precision)(0),            // 0: chessbrain.config.v1.SelfPlay.Precision
 	(SelfPlay_Age)(0),                  // 1: chessbrain.config.v1.SelfPlay.Age
@@ -8238,15 +8333,16 @@ var file_internal_config_chessbrain_proto_goTypes = []any{
 	(*Validation)(nil),                 // 69: chessbrain.config.v1.Validation
 	(*Checkpoint)(nil),                 // 70: chessbrain.config.v1.Checkpoint
 	(*Metrics)(nil),                    // 71: chessbrain.config.v1.Metrics
-	(*Export)(nil),                     // 72: chessbrain.config.v1.Export
-	(*Plugins)(nil),                    // 73: chessbrain.config.v1.Plugins
-	(*Stage)(nil),                      // 74: chessbrain.config.v1.Stage
-	(*Log)(nil),                        // 75: chessbrain.config.v1.Log
-	(*Openings_Position)(nil),          // 76: chessbrain.config.v1.Openings.Position
-	(*ChunkSourceSplitter_Output)(nil), // 77: chessbrain.config.v1.ChunkSourceSplitter.Output
-	nil,                                // 78: chessbrain.config.v1.LoaderPlugin.SettingsEntry
-	nil,                                // 79: chessbrain.config.v1.Export.SettingsEntry
-	nil,                                // 80: chessbrain.config.v1.Stage.SettingsEntry
+	(*Measure)(nil),                    // 72: chessbrain.config.v1.Measure
+	(*Export)(nil),                     // 73: chessbrain.config.v1.Export
+	(*Plugins)(nil),                    // 74: chessbrain.config.v1.Plugins
+	(*Stage)(nil),                      // 75: chessbrain.config.v1.Stage
+	(*Log)(nil),                        // 76: chessbrain.config.v1.Log
+	(*Openings_Position)(nil),          // 77: chessbrain.config.v1.Openings.Position
+	(*ChunkSourceSplitter_Output)(nil), // 78: chessbrain.config.v1.ChunkSourceSplitter.Output
+	nil,                                // 79: chessbrain.config.v1.LoaderPlugin.SettingsEntry
+	nil,                                // 80: chessbrain.config.v1.Export.SettingsEntry
+	nil,                                // 81: chessbrain.config.v1.Stage.SettingsEntry
 }
 var file_internal_config_chessbrain_proto_depIdxs = []int32{
 	23, // 0: chessbrain.config.v1.Config.selfplay:type_name -> chessbrain.config.v1.SelfPlay
@@ -8255,10 +8351,10 @@ var file_internal_config_chessbrain_proto_depIdxs = []int32{
 	55, // 3: chessbrain.config.v1.Config.model:type_name -> chessbrain.config.v1.Model
 	62, // 4: chessbrain.config.v1.Config.training:type_name -> chessbrain.config.v1.Training
 	71, // 5: chessbrain.config.v1.Config.metrics:type_name -> chessbrain.config.v1.Metrics
-	72, // 6: chessbrain.config.v1.Config.export:type_name -> chessbrain.config.v1.Export
-	73, // 7: chessbrain.config.v1.Config.plugins:type_name -> chessbrain.config.v1.Plugins
+	73, // 6: chessbrain.config.v1.Config.export:type_name -> chessbrain.config.v1.Export
+	74, // 7: chessbrain.config.v1.Config.plugins:type_name -> chessbrain.config.v1.Plugins
 	49, // 8: chessbrain.config.v1.Config.loop:type_name -> chessbrain.config.v1.Loop
-	75, // 9: chessbrain.config.v1.Config.log:type_name -> chessbrain.config.v1.Log
+	76, // 9: chessbrain.config.v1.Config.log:type_name -> chessbrain.config.v1.Log
 	28, // 10: chessbrain.config.v1.SelfPlay.temperature:type_name -> chessbrain.config.v1.Temperature
 	29, // 11: chessbrain.config.v1.SelfPlay.resign:type_name -> chessbrain.config.v1.Resign
 	30, // 12: chessbrain.config.v1.SelfPlay.openings:type_name -> chessbrain.config.v1.Openings
@@ -8268,7 +8364,7 @@ var file_internal_config_chessbrain_proto_depIdxs = []int32{
 	25, // 16: chessbrain.config.v1.SelfPlay.forks:type_name -> chessbrain.config.v1.Forks
 	26, // 17: chessbrain.config.v1.SelfPlay.reduced_visits:type_name -> chessbrain.config.v1.ReducedVisits
 	27, // 18: chessbrain.config.v1.SelfPlay.odds:type_name -> chessbrain.config.v1.Odds
-	76, // 19: chessbrain.config.v1.Openings.positions:type_name -> chessbrain.config.v1.Openings.Position
+	77, // 19: chessbrain.config.v1.Openings.positions:type_name -> chessbrain.config.v1.Openings.Position
 	2,  // 20: chessbrain.config.v1.Openings.order:type_name -> chessbrain.config.v1.Openings.Order
 	3,  // 21: chessbrain.config.v1.MCTS.cpuct_form:type_name -> chessbrain.config.v1.MCTS.CPUCTForm
 	4,  // 22: chessbrain.config.v1.MCTS.fpu_form:type_name -> chessbrain.config.v1.MCTS.FPUForm
@@ -8288,11 +8384,11 @@ var file_internal_config_chessbrain_proto_depIdxs = []int32{
 	48, // 36: chessbrain.config.v1.LoaderStage.tensor_generator:type_name -> chessbrain.config.v1.TensorGenerator
 	44, // 37: chessbrain.config.v1.LoaderStage.plugin:type_name -> chessbrain.config.v1.LoaderPlugin
 	5,  // 38: chessbrain.config.v1.LoaderQueue.overflow:type_name -> chessbrain.config.v1.LoaderQueue.Overflow
-	74, // 39: chessbrain.config.v1.ChunkSourceReader.rescorer:type_name -> chessbrain.config.v1.Stage
-	77, // 40: chessbrain.config.v1.ChunkSourceSplitter.output:type_name -> chessbrain.config.v1.ChunkSourceSplitter.Output
+	75, // 39: chessbrain.config.v1.ChunkSourceReader.rescorer:type_name -> chessbrain.config.v1.Stage
+	78, // 40: chessbrain.config.v1.ChunkSourceSplitter.output:type_name -> chessbrain.config.v1.ChunkSourceSplitter.Output
 	40, // 41: chessbrain.config.v1.ShufflingChunkPool.position_weight:type_name -> chessbrain.config.v1.PositionWeight
-	74, // 42: chessbrain.config.v1.ChunkRescorer.rescorer:type_name -> chessbrain.config.v1.Stage
-	78, // 43: chessbrain.config.v1.LoaderPlugin.settings:type_name -> chessbrain.config.v1.LoaderPlugin.SettingsEntry
+	75, // 42: chessbrain.config.v1.ChunkRescorer.rescorer:type_name -> chessbrain.config.v1.Stage
+	79, // 43: chessbrain.config.v1.LoaderPlugin.settings:type_name -> chessbrain.config.v1.LoaderPlugin.SettingsEntry
 	40, // 44: chessbrain.config.v1.ChunkUnpacker.position_weight:type_name -> chessbrain.config.v1.PositionWeight
 	50, // 45: chessbrain.config.v1.Loop.shuffle:type_name -> chessbrain.config.v1.Shuffle
 	51, // 46: chessbrain.config.v1.Loop.gatekeeper:type_name -> chessbrain.config.v1.Gatekeeper
@@ -8327,19 +8423,21 @@ var file_internal_config_chessbrain_proto_depIdxs = []int32{
 	16, // 75: chessbrain.config.v1.Loss.kind:type_name -> chessbrain.config.v1.Loss.Kind
 	17, // 76: chessbrain.config.v1.Loss.target:type_name -> chessbrain.config.v1.Loss.Target
 	17, // 77: chessbrain.config.v1.Loss.mix_target:type_name -> chessbrain.config.v1.Loss.Target
-	18, // 78: chessbrain.config.v1.Export.weights:type_name -> chessbrain.config.v1.Export.Weights
-	79, // 79: chessbrain.config.v1.Export.settings:type_name -> chessbrain.config.v1.Export.SettingsEntry
-	74, // 80: chessbrain.config.v1.Plugins.rescorer:type_name -> chessbrain.config.v1.Stage
-	74, // 81: chessbrain.config.v1.Plugins.sampler:type_name -> chessbrain.config.v1.Stage
-	19, // 82: chessbrain.config.v1.Plugins.on_failure:type_name -> chessbrain.config.v1.Plugins.OnFailure
-	80, // 83: chessbrain.config.v1.Stage.settings:type_name -> chessbrain.config.v1.Stage.SettingsEntry
-	20, // 84: chessbrain.config.v1.Log.level:type_name -> chessbrain.config.v1.Log.Level
-	21, // 85: chessbrain.config.v1.Log.format:type_name -> chessbrain.config.v1.Log.Format
-	86, // [86:86] is the sub-list for method output_type
-	86, // [86:86] is the sub-list for method input_type
-	86, // [86:86] is the sub-list for extension type_name
-	86, // [86:86] is the sub-list for extension extendee
-	0,  // [0:86] is the sub-list for field type_name
+	72, // 78: chessbrain.config.v1.Metrics.measure:type_name -> chessbrain.config.v1.Measure
+	18, // 79: chessbrain.config.v1.Measure.weights:type_name -> chessbrain.config.v1.Export.Weights
+	18, // 80: chessbrain.config.v1.Export.weights:type_name -> chessbrain.config.v1.Export.Weights
+	80, // 81: chessbrain.config.v1.Export.settings:type_name -> chessbrain.config.v1.Export.SettingsEntry
+	75, // 82: chessbrain.config.v1.Plugins.rescorer:type_name -> chessbrain.config.v1.Stage
+	75, // 83: chessbrain.config.v1.Plugins.sampler:type_name -> chessbrain.config.v1.Stage
+	19, // 84: chessbrain.config.v1.Plugins.on_failure:type_name -> chessbrain.config.v1.Plugins.OnFailure
+	81, // 85: chessbrain.config.v1.Stage.settings:type_name -> chessbrain.config.v1.Stage.SettingsEntry
+	20, // 86: chessbrain.config.v1.Log.level:type_name -> chessbrain.config.v1.Log.Level
+	21, // 87: chessbrain.config.v1.Log.format:type_name -> chessbrain.config.v1.Log.Format
+	88, // [88:88] is the sub-list for method output_type
+	88, // [88:88] is the sub-list for method input_type
+	88, // [88:88] is the sub-list for extension type_name
+	88, // [88:88] is the sub-list for extension extendee
+	0,  // [0:88] is the sub-list for field type_name
 }
 
 func init() { file_internal_config_chessbrain_proto_init() }
@@ -8359,7 +8457,7 @@ func file_internal_config_chessbrain_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_config_chessbrain_proto_rawDesc), len(file_internal_config_chessbrain_proto_rawDesc)),
 			NumEnums:      22,
-			NumMessages:   59,
+			NumMessages:   60,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

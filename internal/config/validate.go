@@ -124,6 +124,16 @@ func (e *Effective) validateNames(complain complainFunc) {
 			complain(path, quote(device), "wanted is auto, cpu, cuda or cuda:N", "no such kind of device")
 		}
 	}
+	names := []string{"swa", "untrained"} // that curves have already
+	for i, measure := range m.GetMeasure() {
+		path, name := fmt.Sprintf("metrics.measure[%d].name", i), measure.GetName()
+		if !idPattern.MatchString(name) {
+			complain(path, quote(name), "", "a name has 1 to 40 of A-Z a-z 0-9 _ -")
+		} else if slices.Contains(names, name) {
+			complain(path, quote(name), "give it another name", "is taken")
+		}
+		names = append(names, name)
+	}
 	if u, err := url.Parse(m.GetOtlp()); m.GetOtlp() != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 		complain("metrics.otlp", quote(m.GetOtlp()), "name one such as http://127.0.0.1:4318", "it is no URL of a collector")
 	}

@@ -1,7 +1,7 @@
 // Package monitor is the one event stream of a run and its readers.
 //
 // Who does something reports it as an event (Run, Stage, Episode, Step,
-// Validation, SelfPlay, Net, Gate, Alarm, Plugin) to a Bus. Readers see events and
+// Validation, Measure, SelfPlay, Net, Gate, Alarm, Plugin) to a Bus. Readers see events and
 // nothing else: the metrics.jsonl writer, TensorBoard event files, Prometheus, the
 // progress line. Every reader but the first can be rebuilt by replaying
 // metrics.jsonl.

@@ -41,6 +41,7 @@ var types = map[reflect.Type]string{
 	reflect.TypeFor[*Episode]():    "episode",
 	reflect.TypeFor[*Step]():       "step",
 	reflect.TypeFor[*Validation](): "validation",
+	reflect.TypeFor[*Measure]():    "measure",
 	reflect.TypeFor[*SelfPlay]():   "selfplay",
 	reflect.TypeFor[*Net]():        "net",
 	reflect.TypeFor[*Gate]():       "gate",

@@ -16,7 +16,7 @@ import (
 // sample returns one event of every type, with values in every field.
 func sample() []Event {
 	events := []Event{}
-	for _, t := range []string{"run", "stage", "episode", "step", "validation", "selfplay", "net", "gate", "alarm", "plugin"} {
+	for _, t := range []string{"run", "stage", "episode", "step", "validation", "measure", "selfplay", "net", "gate", "alarm", "plugin"} {
 		e := newEvent(t)
 		seed := 0
 		fillValue(reflect.ValueOf(e).Elem(), &seed)
@@ -224,5 +224,17 @@ func TestMeter(t *testing.T) {
 	}
 	if r := new(Meter).Observe(now, Totals{Games: 5}); r != (Rates{}) {
 		t.Errorf("first call: %+v", r)
+	}
+}
+
+// TestMeasureCurves: the losses of a measurement stand under its name, apart from those
+// of the validation.
+func TestMeasureCurves(t *testing.T) {
+	v := Validation{Step: 7, Weights: WeightsSWA, Losses: Numbers{"policy_loss": 2}}
+	for want, e := range map[string]Event{"val_masters/policy_loss": &Measure{v, "masters"}, "val_swa/policy_loss": &v} {
+		x, scalars := Scalars(e)
+		if i := slices.IndexFunc(scalars, func(s Scalar) bool { return s.Tag == want && s.Value == 2 }); x != 7 || i < 0 || len(scalars) != 6 {
+			t.Errorf("%s: step %d, %v", want, x, scalars)
+		}
 	}
 }

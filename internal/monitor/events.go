@@ -164,6 +164,12 @@ type Validation struct {
 	ValueAcc      Number  `json:"value_accuracy,omitempty"`
 }
 
+// Measure holds the losses of a measurement that the configuration names.
+type Measure struct {
+	Validation
+	Name string `json:"name"`
+}
+
 // SelfPlay is the state of a process that only plays.
 type SelfPlay struct {
 	Header

@@ -37,8 +37,10 @@ func Scalars(e Event) (x int64, scalars []Scalar) {
 		if e.Weights != WeightsRaw {
 			prefix = "val_" + e.Weights + "/"
 		}
-		lossScalars(prefix, e.Losses, add)
-		accuracyScalars(prefix, e.PolicyEntropy, e.TargetEntropy, e.LegalEntropy, e.PolicyAcc, e.ValueAcc, add)
+		e.scalars(prefix, add)
+		return e.Step, scalars
+	case *Measure:
+		e.scalars("val_"+e.Name+"/", add)
 		return e.Step, scalars
 	case *Episode:
 		add("selfplay/plies", float64(e.Plies))
@@ -69,6 +71,11 @@ func Scalars(e Event) (x int64, scalars []Scalar) {
 		return e.Games, scalars
 	}
 	return 0, nil
+}
+
+func (e *Validation) scalars(prefix string, add func(string, float64)) {
+	lossScalars(prefix, e.Losses, add)
+	accuracyScalars(prefix, e.PolicyEntropy, e.TargetEntropy, e.LegalEntropy, e.PolicyAcc, e.ValueAcc, add)
 }
 
 func lossScalars(prefix string, losses Numbers, add func(string, float64)) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 
@@ -65,6 +66,16 @@ func Walk(ctx context.Context, fsys fsx.FS, inputs []string, fn func(*Game) erro
 		}
 	}
 	return problems, nil
+}
+
+// Window is a window of all games of a path. Problems and errors are Walk's.
+func Window(ctx context.Context, fsys fsx.FS, path string) (w *replay.Window, problems []error, err error) {
+	w = replay.NewWindow(math.MaxInt)
+	problems, err = Walk(ctx, fsys, []string{path}, func(g *Game) error {
+		w.Add(g.Rec)
+		return nil
+	})
+	return w, problems, err
 }
 
 // list returns the files of inputs.

@@ -35,7 +35,7 @@ func begin(ctx context.Context, config string, t *Training, events chan<- monito
 	hooks := Hooks{Commands: j.take, Sink: monitor.SinkFunc(func(e monitor.Event) error {
 		j.see(e)
 		switch e.(type) { // what comes with every step, game or second is in the status
-		case *monitor.Run, *monitor.Stage, *monitor.Validation, *monitor.Net, *monitor.Gate, *monitor.Alarm:
+		case *monitor.Run, *monitor.Stage, *monitor.Validation, *monitor.Measure, *monitor.Net, *monitor.Gate, *monitor.Alarm:
 			select {
 			case events <- e:
 			default:

@@ -54,6 +54,7 @@ func CheckConfig(e *config.Effective) error {
 	}
 	refuse(fsx.IsFile(t.GetSourceDir()), "training.source_dir", "name a directory", "it is a file")
 	checkPace(t, refuse)
+	checkMeasures(c, refuse)
 	x := c.GetExport()
 	if c.GetModel().GetArch().GetSparse() != nil {
 		refuse(slices.Contains(towerExporters, x.GetExporter()), "export.exporter", "use safetensors, or take a tower such as --net 64x6",

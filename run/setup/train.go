@@ -130,6 +130,7 @@ type Metrics struct {
 	Dir         string // outside the run; "" = inside
 	TensorBoard bool
 	Every       int64 // steps
+	Measures    []Measure
 }
 
 // ExportMode is where the nets of a training go, in the schema's order.
@@ -176,7 +177,7 @@ func TrainingOf(e *config.Effective) *Training {
 			Keep: checkpoint.Retention{Last: int(k.GetKeepLast()), Every: int64(k.GetKeepEvery())}},
 		Validation: Validation{Every: v.GetEvery(), Rows: int(v.GetMaxRows())},
 		Export:     ExportOf(c),
-		Metrics:    Metrics{Dir: m.GetDir(), TensorBoard: m.GetTensorboard(), Every: int64(m.GetEvery())},
+		Metrics:    Metrics{Dir: m.GetDir(), TensorBoard: m.GetTensorboard(), Every: int64(m.GetEvery()), Measures: measuresOf(m)},
 		Averages:   t.GetSwa().GetPeriod() > 0, HaltOnGradients: t.GetHaltOnGradientNorm(), ClipNorm: t.GetClipNorm(),
 		ReportEvery: ReportEvery(c),
 	}

@@ -89,12 +89,8 @@ func OpenRows(ctx context.Context, s *Subject, data string) (*Rows, error) {
 
 // readGames puts all games of a path into the window.
 func (r *Rows) readGames(ctx context.Context, path string) error {
-	r.window = replay.NewWindow(math.MaxInt)
 	var err error
-	r.Problems, err = chunks.Walk(ctx, fsx.OS, []string{path}, func(g *chunks.Game) error {
-		r.window.Add(g.Rec)
-		return nil
-	})
+	r.window, r.Problems, err = chunks.Window(ctx, fsx.OS, path)
 	if errors.Is(err, chunks.ErrInput) {
 		return inputError{fmt.Errorf("data %s: %w", r.Name, err)}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run/alarms"
 	"github.com/chessbrain/chessbrain/run/play"
 	"github.com/chessbrain/chessbrain/selfplay"
@@ -21,6 +22,9 @@ type reporter struct {
 	heads  *headRows // of the trainer
 	meter  *monitor.Meter
 	played *selfplay.Stats
+
+	out      *publisher
+	measures []measure
 
 	firstStep   int64 // at the start of this process
 	firstSample int64
@@ -56,9 +60,11 @@ func (r *reporter) report(ctx context.Context, s *trainer.StepStats) error {
 		r.process.Publish(e)
 	}
 	if every := r.cfg.Validation.Every; every > 0 && s.Step%every == 0 && !s.Skipped {
-		return r.validate(ctx)
+		if err := r.validate(ctx); err != nil {
+			return err
+		}
 	}
-	return nil
+	return r.measure(ctx, s)
 }
 
 // totals are the counts since the process started.
@@ -85,12 +91,23 @@ func (r *reporter) evaluate(ctx context.Context, t *trainer.Trainer, weights str
 	if held == nil || err != nil {
 		return nil, err
 	}
-	s, err := t.Evaluate(ctx, held, rows)
+	e, err := r.losses(ctx, t, held, weights, rows)
 	if err != nil {
 		return nil, fmt.Errorf("measure on the validation games: %w", err)
 	}
+	e.Games = r.ledger.games.Validation.Games()
+	r.process.Publish(e)
+	return e, nil
+}
+
+// losses measures a net on at most so many rows.
+func (r *reporter) losses(ctx context.Context, t *trainer.Trainer, on trainer.BatchSource, weights string, rows int) (*monitor.Validation, error) {
+	s, err := t.Evaluate(ctx, on, rows)
+	if err != nil {
+		return nil, err
+	}
 	e := &monitor.Validation{
-		Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Weights: weights, Rows: s.Rows, Games: r.ledger.games.Validation.Games(),
+		Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Weights: weights, Rows: s.Rows,
 		Losses: LossNumbers(&s.Measures), StdErrs: monitor.Numbers{},
 		PolicyEntropy: monitor.Number(s.PolicyEntropy), TargetEntropy: monitor.Number(s.PolicyTargetEntropy),
 		LegalEntropy: monitor.Number(s.LegalEntropy), PolicyAcc: monitor.Number(s.PolicyAccuracy), ValueAcc: monitor.Number(s.ValueAccuracy),
@@ -98,7 +115,6 @@ func (r *reporter) evaluate(ctx context.Context, t *trainer.Trainer, weights str
 	for _, l := range s.Losses {
 		e.StdErrs[l.Metric] = monitor.Number(l.StdErr)
 	}
-	r.process.Publish(e)
 	return e, nil
 }
 
@@ -108,21 +124,33 @@ func (r *reporter) compareWithFirst(ctx context.Context) (first, last *monitor.V
 	if held, err := r.rows.HeldOut(ctx, summaryRows); held == nil || err != nil {
 		return nil, nil, err
 	}
-	cfg, err := r.cfg.Trainer(r.initial.Arch)
+	untrained, err := r.beside(r.initial)
 	if err != nil {
 		return nil, nil, err
 	}
-	if cfg.Device != nil {
-		cfg.BatchSize = min(cfg.BatchSize, summaryBatch) // beside the run's own trainer
-	}
-	untrained, err := trainer.New(r.initial, cfg)
-	if err != nil {
-		return nil, nil, err
-	}
-	now := untrained.Continue(trainer.Continuation{Steps: r.trainer.NumSteps()}) // blends of both are those of today
 	first, firstErr := r.evaluate(ctx, untrained, monitor.WeightsUntrained, summaryRows)
 	last, lastErr := r.evaluate(ctx, r.trainer, monitor.WeightsRaw, summaryRows)
-	return first, last, errors.Join(now, firstErr, lastErr, untrained.Close())
+	return first, last, errors.Join(firstErr, lastErr, untrained.Close())
+}
+
+// beside returns a trainer of a net beside the run's own, at the same step: blends are
+// those of today. The caller closes it.
+func (r *reporter) beside(net *nn.Net) (*trainer.Trainer, error) {
+	cfg, err := r.cfg.Trainer(net.Arch)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Device != nil {
+		cfg.BatchSize = min(cfg.BatchSize, summaryBatch)
+	}
+	t, err := trainer.New(net, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Continue(trainer.Continuation{Steps: r.trainer.NumSteps()}); err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return t, nil
 }
 
 // LossNumbers are losses by metric name.

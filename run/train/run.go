@@ -133,7 +133,7 @@ func newTraining(opt Options) *training {
 	r := &training{core: &core{opt: opt, cfg: *opt.Training, log: opt.Log, began: time.Now()}}
 	r.out = &publisher{core: r.core}
 	r.players = &players{core: r.core}
-	r.reporter = &reporter{core: r.core, played: &r.players.stats}
+	r.reporter = &reporter{core: r.core, played: &r.players.stats, out: r.out}
 	r.saver = &checkpointer{core: r.core, out: r.out, saved: r.players.saved}
 	return r
 }
@@ -142,6 +142,9 @@ func newTraining(opt Options) *training {
 // The caller closes the training even after an error.
 func (r *training) open(ctx context.Context) error {
 	if err := r.cfg.Check(); err != nil {
+		return err
+	}
+	if err := r.reporter.openMeasures(ctx); err != nil {
 		return err
 	}
 	r.announceDevices()

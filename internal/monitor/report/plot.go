@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/monitor"
 )
 
 // maxPoints of one line of a plot.
@@ -23,7 +24,12 @@ func figures(d *Data) []figure {
 	losses := figure{name: "losses", title: "Losses", x: "step", y: "loss"}
 	for _, tag := range d.Tags("train/") {
 		if name := strings.TrimPrefix(tag, "train/"); strings.HasSuffix(name, "_loss") && name != "l2_loss" {
-			losses.tags = append(losses.tags, tag, "val/"+name, "val_swa/"+name)
+			losses.tags = append(losses.tags, tag, "val/"+name)
+			for _, other := range d.Tags("val_") { // averaged weights, and measurements of the configuration
+				if strings.HasSuffix(other, "/"+name) && !strings.HasPrefix(other, "val_"+monitor.WeightsUntrained+"/") {
+					losses.tags = append(losses.tags, other)
+				}
+			}
 		}
 	}
 	return []figure{

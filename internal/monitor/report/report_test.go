@@ -196,3 +196,14 @@ func TestThin(t *testing.T) {
 		t.Error("a short curve was thinned")
 	}
 }
+
+// TestMeasuredLosses: measurements of the configuration stand in the picture of the losses.
+func TestMeasuredLosses(t *testing.T) {
+	d := &Data{Curves: map[string][]Point{}}
+	for _, tag := range []string{"train/policy_loss", "val_masters/policy_loss", "val_untrained/policy_loss", "val_masters/policy_accuracy"} {
+		d.Curves[tag] = []Point{{1, 2}}
+	}
+	if tags := figures(d)[1].tags; !slices.Equal(tags, []string{"train/policy_loss", "val/policy_loss", "val_masters/policy_loss"}) {
+		t.Error(tags)
+	}
+}
