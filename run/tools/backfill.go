@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
+	"github.com/chessbrain/chessbrain/trainer"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
@@ -147,6 +148,9 @@ func (b *backfill) checkPurpose() error {
 			if l.Mix.Schedule != nil {
 				text += fmt.Sprintf(", by step %v", l.Mix.Schedule)
 			}
+		}
+		if l.Kind == trainer.OptimisticCross {
+			text += fmt.Sprintf(" strength %g", l.Strength)
 		}
 		want.Losses = append(want.Losses, text)
 	}
