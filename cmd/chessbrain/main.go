@@ -116,6 +116,9 @@ Stop it at any moment with Ctrl-C; the same command goes on.`,
 			var names []string
 			c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 			hint = typo.Meant(cmp.Or(map[string]string{"--fen": "--position"}[name], name), names...)
+			if name == "--grow" && c.Name() == "train" {
+				hint = "; a closed loop grows its net (chessbrain run --grow), and so does --source shuffled in its directory; chessbrain grow makes a larger net for a new run"
+			}
 			if name == "--set" && c.Flags().Lookup("config") != nil {
 				hint = "; settings of stages stand in the file of --config: plugins { sampler { name: ... settings { key: ... value: ... } } }"
 			}

@@ -4161,8 +4161,9 @@ type Loop struct {
 	Rating *Rating `protobuf:"bytes,10,opt,name=rating" json:"rating,omitempty"`
 	// What is removed once it is not needed any more.
 	Retention *Retention `protobuf:"bytes,11,opt,name=retention" json:"retention,omitempty"`
-	// Larger nets by rows trained on, "64x6@2000000,128x10@10000000": a training that begins with so many rows behind it
-	// grows its net to that one, which gives the same answers (docs/DATA.md, nets that grow). Empty = it keeps its net.
+	// Larger nets by rows trained on or by Elo, "64x6@2000000,128x10@1200elo": a training that begins with so many rows behind
+	// it, or when the newest accepted net has so much Elo in the run's rating list, grows its net to that one, which gives the
+	// same answers (docs/DATA.md, nets that grow). Empty = it keeps its net.
 	Grow          *string `protobuf:"bytes,12,opt,name=grow" json:"grow,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

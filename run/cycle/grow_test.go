@@ -8,8 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/catalogue"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/verify"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
@@ -103,6 +105,44 @@ func TestGrowingLoop(t *testing.T) {
 		}
 		if now := filesBelow(t, dir); !slices.Equal(files, now) {
 			t.Errorf("%s: the refused start leaves %q, there was %q", more, now, files)
+		}
+	}
+}
+
+// TestGrowingByElo: the training stage after a rating grows the net where the newest accepted
+// one has the Elo of a step, and where it has less it does not.
+func TestGrowingByElo(t *testing.T) {
+	const grows = "--seed=5 --required-candidate-win-prop=0 --grow=16x1@9000elo"
+	begun := filepath.Join(t.TempDir(), "run")
+	if said, err := loopOf(t, begun, "--cycles=1 "+grows); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	stage := func(dir string, stage Stage) {
+		t.Helper()
+		if _, err := Run(t.Context(), Options{Effective: resolve(t, dir, "--cycles=2 "+grows), Command: "test", Version: "test", Log: logTo(t.Output()), Stage: stage}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range []Stage{Gatekeeper, Rating, SelfPlay, Shuffle} {
+		stage(begun, s)
+	}
+	for elo, want := range map[float64]string{8999.9: "8x1-se", 9000: "16x1-se"} {
+		dir := copyOf(t, begun)
+		c, err := readCatalogue(run.Dir{Root: dir})
+		if err != nil || c == nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(c.Ratings, func(r catalogue.Rating) bool { return r.Name == newestNet(run.Dir{Root: dir}) })
+		if i < 0 {
+			t.Fatalf("the newest net is not in the list %v", c.Ratings)
+		}
+		c.Ratings[i].Elo = elo
+		if _, err := c.Write(fsx.OS, run.Dir{Root: dir}.Catalogue()); err != nil {
+			t.Fatal(err)
+		}
+		stage(dir, Train)
+		if a, c := grownNet(t, dir); a.String() != want || c.Manifest.Samples <= 32 {
+			t.Errorf("with Elo %v: %s with %d samples, want %s", elo, a, c.Manifest.Samples, want)
 		}
 	}
 }

@@ -9,7 +9,10 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/catalogue"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
@@ -20,11 +23,16 @@ const (
 	GrownKey = "grown"
 )
 
-// growStep says that a training with so many rows behind it has a net of arch.
+// growStep says from where on a training has a net of arch: with so many rows behind it, or
+// once the run's newest accepted net has so much Elo.
 type growStep struct {
 	arch nn.Arch
 	from int64
+	elo  bool // from is Elo
 }
+
+// maxElo bounds the Elo of a step, as that of loop.elo.
+const maxElo = 100_000
 
 // growth is a schedule of larger nets.
 type growth []growStep
@@ -33,12 +41,12 @@ type growth []growStep
 func growthOf(e *config.Effective) (growth, error) {
 	g, err := parseGrowth(e.Config.GetLoop().GetGrow(), auxiliary(e.Config))
 	if err != nil {
-		return nil, e.Errorf("loop.grow", "want NET@ROWS, such as 64x6@2000000,128x10@10000000", "%v", err)
+		return nil, e.Errorf("loop.grow", "want NET@ROWS or NET@ELOelo, such as 64x6@2000000,128x10@1200elo", "%v", err)
 	}
 	return g, nil
 }
 
-// parseGrowth reads "64x6@2000000,128x10@10000000". A net is a name, or JSON.
+// parseGrowth reads "64x6@2000000,128x10@1200elo". A net is a name, or JSON.
 func parseGrowth(text string, auxiliary bool) (g growth, err error) {
 	var rows, rest string
 	for rest = strings.TrimSpace(text); rest != ""; rest = strings.TrimSpace(rest) {
@@ -54,15 +62,19 @@ func parseGrowth(text string, auxiliary bool) (g growth, err error) {
 			s.arch, err = nn.ParseArch(strings.TrimSpace(name))
 		}
 		rows, rest, _ = strings.Cut(after, ",")
-		rows = strings.TrimSpace(rows)
+		rows, s.elo = strings.CutSuffix(strings.TrimSpace(rows), "elo")
 		if s.from, _ = strconv.ParseInt(rows, 10, 64); err == nil && strconv.FormatInt(s.from, 10) != rows {
-			err = fmt.Errorf("%q is no number of rows", rows)
+			err = fmt.Errorf("%q is no number of rows or, before elo, of Elo", rows)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("step %d: %v", len(g)+1, err) // not %w: JSON's errors are those of damaged files
 		}
-		if s.from < 0 || len(g) > 0 && s.from <= g[len(g)-1].from {
-			return nil, fmt.Errorf("step %d begins at %d rows: want 0 or more, and more than the step before", len(g)+1, s.from)
+		before := slices.ContainsFunc(g, func(b growStep) bool { return b.elo == s.elo && b.from >= s.from })
+		if unit := map[bool]string{false: "rows", true: "Elo"}[s.elo]; s.from < 0 || before {
+			return nil, fmt.Errorf("step %d begins at %d %s: want 0 or more, and more than the step before", len(g)+1, s.from, unit)
+		}
+		if s.elo && s.from > maxElo {
+			return nil, fmt.Errorf("step %d begins at %d Elo: want at most %d", len(g)+1, s.from, maxElo)
 		}
 		if auxiliary {
 			s.arch = s.arch.WithAuxiliary()
@@ -99,22 +111,45 @@ func checkGrowth(e *config.Effective, a nn.Arch) error {
 	if err != nil {
 		return err
 	}
+	l := e.Config.GetLoop()
+	if rated := l.GetGating() || l.GetRating().GetGames() > 0; !rated && slices.ContainsFunc(g, func(s growStep) bool { return s.elo }) {
+		return e.Errorf("loop.grow", "set --rating-games, or name rows", "no match rates the nets: without --gating and --rating-games no net has an Elo")
+	}
 	if err := g.check(a); err != nil {
 		return e.Errorf("loop.grow", "name larger nets of its kind, each larger than the one before", "%v", err)
 	}
 	return nil
 }
 
-// Grown returns the architecture that a training goes on with whose net is a and that has
-// trained on so many rows: a, or that of the last step of loop.grow that is due.
-func (t *Training) Grown(a nn.Arch, rows int64) (nn.Arch, error) {
+// Grown returns the architecture that a training of the run goes on with whose net is a and
+// that has trained on so many rows: a, or that of the last step of loop.grow that is due.
+func (t *Training) Grown(d run.Dir, a nn.Arch, rows int64) (nn.Arch, error) {
 	g, err := growthOf(t.e)
+	if t.Source != Shuffles {
+		return a, err
+	}
+	elo, rated := newestElo(d)
 	for _, s := range g.behind(a) {
-		if s.from <= rows && t.Source == Shuffles {
+		if due := rated && float64(s.from) <= elo; s.elo && due || !s.elo && s.from <= rows {
 			a = s.arch
 		}
 	}
 	return a, err
+}
+
+// newestElo is the Elo of the run's newest accepted net in its rating list. ok is false while
+// it has none.
+func newestElo(d run.Dir) (elo float64, ok bool) {
+	newest, err := NewestNet(d.Models())
+	if err != nil || newest == nil {
+		return 0, false
+	}
+	c, err := catalogue.Read(fsx.OS, d.Catalogue())
+	if err != nil { // the next rating makes it anew
+		return 0, false
+	}
+	r, ok := c.Rating(newest.Name)
+	return r.Elo, ok
 }
 
 // CheckpointArch reads the architecture of a checkpoint's net, and those that the training

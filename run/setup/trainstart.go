@@ -43,8 +43,12 @@ func (t *Training) Hold() (*Start, error) {
 			return s, err
 		}
 	}
-	if err := s.checkTraining(); err != nil || s.Source != Shuffles {
+	if err := s.checkTraining(); err != nil {
 		return s, err
+	}
+	if s.Source != Shuffles && s.e.Config.GetLoop().GetGrow() != "" {
+		return s, s.e.Errorf("loop.grow", "use chessbrain run, or train --source shuffled; chessbrain grow makes a larger net for a new run",
+			"only a training on shuffled rows grows its net")
 	}
 	return s, checkGrowth(s.e, s.Arch)
 }

@@ -30,7 +30,7 @@ func (c *core) firstWeights(saved *checkpoint.Checkpoint) (*nn.Net, error) {
 		have, rows, c.grown.had = arch, saved.Manifest.Samples, had
 		c.grown.seed += uint64(saved.Manifest.Step)
 	}
-	to, err := c.cfg.Grown(have, rows)
+	to, err := c.cfg.Grown(c.dir, have, rows)
 	switch {
 	case err != nil:
 		return nil, err
