@@ -213,7 +213,7 @@ func TestBrowser(t *testing.T) {
 			document.body.innerText.includes('done: 5 cycles done (--cycles 5)') && !document.body.innerText.includes('nobody works on it')`,
 		"games":     "document.querySelectorAll('.mini svg.board use').length > 8 && document.querySelectorAll('tbody tr').length == 8",
 		"search":    "document.querySelectorAll('tbody tr').length == 22 && document.querySelectorAll('.arrow').length > 0",
-		"learning":  "document.querySelectorAll('.chart path.curve').length > 6",
+		"learning":  "document.querySelectorAll('.chart path.curve').length > 6 && document.body.innerText.includes('of mine')",
 		"compare":   "document.body.innerText.includes('Settings that differ') && document.querySelectorAll('.chart path.curve').length > 10",
 		"processes": "document.body.innerText.includes('None works on this run now')",
 	}

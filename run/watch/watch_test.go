@@ -33,7 +33,7 @@ var finished = sync.OnceValues(func() (_ string, err error) {
 	if home, err = os.MkdirTemp("", "chessbrain-watch-"); err != nil {
 		return "", err
 	}
-	e, err := runtest.ResolveText(filepath.Join(home, "run"), "")
+	e, err := runtest.ResolveText(filepath.Join(home, "run"), `metrics { measure { name: "of_mine" period: 1 } }`)
 	if err != nil {
 		return "", err
 	}
@@ -172,7 +172,7 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("%d: %+v, listed %+v", code, game, games[0])
 	}
 	var learning Learning
-	if code := ask(t, address+"/api/learning", &learning); code != 200 || len(learning.Curves["train/policy_loss"]) == 0 || learning.Read != 1 || learning.Run == nil || len(learning.Ends) == 0 || len(learning.Calibration) == 0 {
+	if code := ask(t, address+"/api/learning", &learning); code != 200 || len(learning.Curves["train/policy_loss"]) == 0 || len(learning.Curves["val_of_mine/policy_loss"]) == 0 || learning.Read != 1 || learning.Run == nil || len(learning.Ends) == 0 || len(learning.Calibration) == 0 {
 		t.Errorf("%d: %+v", code, learning)
 	}
 	var status struct {

@@ -44,6 +44,7 @@ function cards(l) {
   for (const tag of losses) {
     const name = tag.slice("train/".length);
     add(name.replaceAll("_", " "), [one(tag, "trained on"), one(`val/${name}`, "held out"), one(`val_swa/${name}`, "held out, averaged weights"),
+      ...Object.keys(l.curves).filter((t) => t.startsWith("val_") && t.endsWith(`/${name}`) && !/^val_(swa|untrained)\//.test(t)).map((t) => one(t, t.slice("val_".length, -name.length - 1).replaceAll("_", " "))),
       name.startsWith("policy") && one("train/target_entropy", "entropy of the target: the floor")], { xName: steps });
   }
   add("accuracy", [one("val/policy_accuracy", "best move, held out"), one("train/policy_accuracy", "best move, trained on"), one("val/value_accuracy", "result, held out"), one("train/value_accuracy", "result, trained on")], { xName: steps, low: 0, high: 1 });
