@@ -5,14 +5,14 @@
 #
 # usage: scripts/synchronous_loop.sh [NAMEOFRUN [BASEDIR [TRAININGNAME [MODELKIND [USEGATING [flags of chessbrain run...]]]]]]
 #   scripts/synchronous_loop.sh                 # chessbrain ./runs/loop main b6c64 1, or variables of these names
-#   scripts/synchronous_loop.sh chess runs/chess main b10c128 1 --cycles 100 --mcts-simulations 200
+#   scripts/synchronous_loop.sh chess runs/chess main b10c128 1 --cycles 100 --mcts-simulations 200 --gate-games 100
 #
 # NAMEOFRUN     name of the run, first part of its nets' names
 # BASEDIR       directory of the run: new, or that of a closed loop of the same name and MODELKIND
 # TRAININGNAME  name of the training, second part of the nets' names
 # MODELKIND     such as b6c64 or 64x6, see configs/models.textproto. Another one in a used directory is refused. To grow
 #               the net of a run, add --grow b10c128@0 at the end: docs/LOOP.md
-# USEGATING     1: a new net must win a match to play; 0: each one plays at once
+# USEGATING     1: a new net must win a match to play (--gate-games, --gate-visits); 0: each one plays at once
 #
 # Further settings come from the environment:
 #   CONFIG      a textproto file under all flags

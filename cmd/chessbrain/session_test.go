@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -33,5 +35,28 @@ func TestPrometheusJob(t *testing.T) {
 	defer page.Body.Close()
 	if text, err := io.ReadAll(page.Body); err != nil || !strings.Contains(string(text), `chessbrain_episodes{job_id="night"} 1`) {
 		t.Errorf("%v:\n%s", err, text)
+	}
+}
+
+// TestPortInUse: an address that somebody else listens on is named once, and the remedy
+// is another one.
+func TestPortInUse(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, field := range []string{"metrics.addr", "metrics.web"} {
+		e, err := config.Resolve(config.Input{Overrides: []string{field + "=" + l.Addr().String(), "run_dir=" + filepath.Join(t.TempDir(), "night")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &session{effective: e}
+		_, metrics := s.serveMetrics()
+		_, page := s.serveWeb()
+		err = errors.Join(metrics, page)
+		if err == nil || strings.Count(err.Error(), "listen tcp") != 1 || !strings.Contains(err.Error(), "; take another port, ") {
+			t.Errorf("%s: %v", field, err)
+		}
 	}
 }

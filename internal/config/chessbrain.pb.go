@@ -4139,7 +4139,8 @@ func (x *TensorGenerator) GetBatchSize() int32 {
 
 type Loop struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Cycles after which `chessbrain run` ends, those of earlier starts included; 0 = no limit.
+	// Cycles after which `chessbrain run` ends, once the last one's net is tested and rated; those of earlier starts count,
+	// too. 0 = no limit.
 	Cycles *int32 `protobuf:"varint,1,opt,name=cycles,def=0" json:"cycles,omitempty"`
 	// Games of self-play after which it ends; 0 = no limit.
 	Games *int64 `protobuf:"varint,2,opt,name=games,def=0" json:"games,omitempty"`

@@ -49,7 +49,7 @@ func Serve(opt ServerOptions, h http.Handler) (*Server, error) {
 	}
 	l, err := net.Listen("tcp", opt.Addr)
 	if err != nil {
-		return nil, fmt.Errorf("address %s: %w", opt.Addr, err)
+		return nil, err // which names the address
 	}
 	h = withToken(opt.Token, h)
 	if at, ok := l.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {

@@ -298,7 +298,7 @@ func (t *Training) CheckNew(net *nn.Net, from string) error {
 		return err
 	}
 	if there || fsx.IsFile(run.Dir{Root: t.Root}.InitialNet()) {
-		return t.e.Errorf("run_dir", "name another --run-dir, or go on with chessbrain train", "%s is a run already", t.Root)
+		return t.e.Errorf("run_dir", "name another --run-dir, or go on with it: a closed loop with chessbrain run, else chessbrain train", "%s is a run already", t.Root)
 	}
 	return nil
 }
