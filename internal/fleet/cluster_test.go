@@ -125,6 +125,10 @@ func TestClusterFails(t *testing.T) {
 	if err := inbox.Publish(t.Context(), ref, file); err != nil {
 		t.Fatal(err)
 	}
+	nets, err := inbox.(*natsInbox).js.Stream(t.Context(), netsStream)
+	if err != nil || nets.CachedInfo().Config.AllowDirect {
+		t.Errorf("a server that lags may say that a new net is not there: %v", err)
+	}
 	post, err := Dial(links[0], "one", false, silent)
 	if err != nil {
 		t.Fatal(err)

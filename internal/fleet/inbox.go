@@ -93,9 +93,18 @@ func (x *natsInbox) open(ctx context.Context) error {
 	return x.put(ctx, x.newest, x.file)
 }
 
-// nets is the store of nets.
+// nets is the store of nets. jetstream would make its stream with direct reads, which any
+// server of a cluster answers, also one that does not have the newest net yet; so the
+// leader of the stream reads.
 func (x *natsInbox) nets(ctx context.Context) (jetstream.ObjectStore, error) {
-	store, err := x.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: netsBucket, Replicas: x.replicas})
+	_, err := x.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: netsStream, Subjects: []string{"$O." + netsBucket + ".C.>", "$O." + netsBucket + ".M.>"},
+		Discard: jetstream.DiscardNew, AllowRollup: true, Replicas: x.replicas,
+	})
+	var store jetstream.ObjectStore
+	if err == nil {
+		store, err = x.js.ObjectStore(ctx, netsBucket)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("store of nets: %w", err)
 	}

@@ -13,6 +13,7 @@ const prefix = "cb"
 const (
 	gamesStream = "CB_GAMES"
 	netsBucket  = "CB_NETS"
+	netsStream  = "OBJ_" + netsBucket
 )
 
 func subject(what string, p Player) string {
@@ -65,10 +66,10 @@ func answer(h Handler, p Player, data []byte) any {
 
 // mayPublish and maySubscribe are all that a member may do.
 func mayPublish(member string) []string {
-	nets := "OBJ_" + netsBucket
+	const nets = netsStream
 	return []string{
 		prefix + ".ask." + member + ".*", prefix + ".games." + member + ".*",
-		"$JS.API.STREAM.INFO." + nets, "$JS.API.STREAM.MSG.GET." + nets, "$JS.API.DIRECT.GET." + nets, "$JS.API.DIRECT.GET." + nets + ".>",
+		"$JS.API.STREAM.INFO." + nets, "$JS.API.STREAM.MSG.GET." + nets,
 		"$JS.API.CONSUMER.CREATE." + nets + ".>", "$JS.API.CONSUMER.DELETE." + nets + ".>", "$JS.FC." + nets + ".>",
 		"$JS.API.CONSUMER.INFO." + nets + ".>", "$JS.API.CONSUMER.MSG.NEXT." + nets + ".>", "$JS.ACK." + nets + ".>",
 	}
