@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/record"
@@ -18,6 +19,7 @@ type DirSource struct {
 	dir   string
 	files map[string]*fileCursor // by final name: a chunk keeps its cursor when it is sealed
 	seen  map[[16]byte]struct{}
+	out   string // process whose games are left out
 }
 
 // fileCursor is how far a chunk was read.
@@ -43,6 +45,9 @@ func NewDirSource(fsys fsx.FS, dir string) *DirSource {
 // restart.
 func (d *DirSource) MarkSeen(id [16]byte) { d.seen[id] = struct{}{} }
 
+// LeaveOut leaves the games of a process out.
+func (d *DirSource) LeaveOut(process string) { d.out = process }
+
 // Poll returns the games that are new since the last poll. The end of a growing
 // chunk that is not a whole block yet is left for later. Problems of one file
 // do not keep the others back, and each damage is reported once. The error is
@@ -57,6 +62,9 @@ func (d *DirSource) Poll(ctx context.Context) (Found, error) {
 	for _, path := range paths {
 		if err = ctx.Err(); err != nil {
 			break
+		}
+		if filepath.Base(filepath.Dir(path)) == d.out {
+			continue
 		}
 		if err := d.pollFile(path, &found); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			found.Problems = append(found.Problems, err)

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -17,7 +16,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fleet"
 	"github.com/chessbrain/chessbrain/nn/kernel"
-	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/join"
 	"github.com/chessbrain/chessbrain/run/play"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -28,7 +26,7 @@ func newFleet() *cobra.Command {
 		Use:   "fleet",
 		Short: "Players on other machines: who may join a run, and who has",
 		Long: `Other machines play for a run that listens: chessbrain run RUN --listen :4222, or chessbrain train RUN
---source dir --listen :4222. It prints a link; chessbrain selfplay --join LINK joins from anywhere that reaches it.
+--producer-workers 8 --listen :4222. It prints a link; chessbrain selfplay --join LINK joins from anywhere that reaches it.
 These commands may be used while the run is at work; it sees a change within seconds.`,
 		Args: noArgs,
 	}
@@ -298,30 +296,16 @@ func (o *openTo) check() error {
 	return nil
 }
 
-// listening does work while players of other machines may join, if that is asked for.
-func listening[S any](ctx context.Context, s *session, open openTo, o join.HostOptions, work func(context.Context) (S, error)) (S, error) {
-	if !open.asked() {
-		return work(ctx)
+// host lets players of other machines join until its context ends; nil where that is not
+// asked for.
+func (o *openTo) host(s *session, h join.HostOptions) func(context.Context) error {
+	if !o.asked() {
+		return nil
 	}
-	o.Listen, o.NATS, o.Traces = open.listen, open.nats, s.traces
-	o.Greet = func(link fleet.Link) {
+	h.Command, h.Version, h.Log, h.Locked = s.command, version(), s.log, true
+	h.Listen, h.NATS, h.Traces = o.listen, o.nats, s.traces
+	h.Greet = func(link fleet.Link) {
 		fmt.Fprintf(s.progress, "Players on other machines join with:\n  chessbrain selfplay --join %s\n", link)
 	}
-	both, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	ended := make(chan error, 1)
-	go func() {
-		err := join.Host(both, o)
-		if err != nil {
-			stop(err)
-		}
-		ended <- err
-	}()
-	result, err := work(both)
-	stop(nil)
-	hosted := <-ended
-	if hosted != nil && errors.Is(err, run.ErrInterrupted) {
-		err = nil // it was not the user who stopped the work
-	}
-	return result, errors.Join(hosted, err)
+	return func(ctx context.Context) error { return join.Host(ctx, h) }
 }

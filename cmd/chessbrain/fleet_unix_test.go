@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
 )
@@ -108,9 +110,53 @@ func ordinals(t *testing.T, root, process string) map[uint64]int {
 // twice, and none that no player has. FLEET_KILLS=200 is the acceptance.
 func TestFleetKills(t *testing.T) {
 	t.Parallel()
-	players, kills := 2, 4
+	fleetKills(t, 2, func(string) bool { return true }, "--source", "dir", "--steps", "100000000", "--checkpoint-steps", "50")
+}
+
+// TestFleetKillsBeside is TestFleetKills of a trainer whose own workers play, too. Games of
+// both kinds are counted, each once.
+func TestFleetKillsBeside(t *testing.T) {
+	t.Parallel()
+	counted := func(root string) (own, theirs int) {
+		info, _, err := run.ReadRunInfo(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, _, err := run.ReadJournal(run.Dir{Root: root}.Journal())
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for _, e := range entries {
+			switch id, _ := e.GameID(); {
+			case seen[e.Game]:
+				t.Fatalf("a game is counted twice: %+v", e)
+			case id == record.GameID(info.Seed, 0, e.Ordinal):
+				own++
+			case id == record.GameID(info.Seed, run.FirstJoined, e.Ordinal):
+				theirs++
+			default:
+				t.Fatalf("a game of nobody is counted: %+v", e)
+			}
+			seen[e.Game] = true
+		}
+		return own, theirs
+	}
+	enough := func(root string) bool {
+		own, theirs := counted(root)
+		return own > 0 && theirs > 0
+	}
+	dir := fleetKills(t, 1, enough, "--producer-workers", "1", "--episodes", "1000000", "--train-steps-per-episode", "1")
+	own, theirs := counted(filepath.Join(dir, "run"))
+	t.Logf("counted: %d games of the trainer's workers, %d of the player", own, theirs)
+}
+
+// fleetKills is the test of a trainer with those flags. It ends when all have been there for
+// some seconds and the run has enough. It returns where the run lies.
+func fleetKills(t *testing.T, players int, enough func(root string) bool, flags ...string) string {
+	kills := 4
 	if n, err := strconv.Atoi(os.Getenv("FLEET_KILLS")); err == nil {
-		players, kills = 4, n
+		players, kills = 2*players, n
 	}
 	dir := t.TempDir()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -119,8 +165,8 @@ func TestFleetKills(t *testing.T) {
 	}
 	address := l.Addr().String()
 	l.Close()
-	services := []*service{{t: t, dir: dir, log: filepath.Join(dir, "train.log"), args: append([]string{"train", "run", "--source", "dir", "--listen", address,
-		"--steps", "100000000", "--checkpoint-steps", "50", "--lock-wait", "20s"}, quickGames...)}}
+	services := []*service{{t: t, dir: dir, log: filepath.Join(dir, "train.log"), args: slices.Concat([]string{"train", "run", "--listen", address,
+		"--lock-wait", "20s"}, flags, quickGames)}}
 	services[0].start()
 	t.Cleanup(func() {
 		for _, s := range services {
@@ -156,7 +202,11 @@ func TestFleetKills(t *testing.T) {
 		s.start()
 		revive(services)
 	}
-	for quiet := 0; quiet < 40; quiet++ { // all are there again, for so long
+	end := time.Now().Add(2 * time.Minute)
+	for quiet := 0; quiet < 40 || !enough(filepath.Join(dir, "run")); quiet++ { // all are there again, for so long
+		if time.Now().After(end) {
+			t.Fatalf("the run has not enough games\n%s", services[0].said())
+		}
 		if revive(services) {
 			quiet = 0
 		}
@@ -214,4 +264,5 @@ func TestFleetKills(t *testing.T) {
 	if refused, err := filepath.Glob(filepath.Join(dir, "player*", "rejected", "*")); err != nil || len(refused) > 0 {
 		t.Errorf("refused: %v, %v", refused, err)
 	}
+	return dir
 }

@@ -75,17 +75,19 @@ holds.`,
 				if err != nil {
 					return nil, err
 				}
-				host := join.HostOptions{Effective: settled.Playing(run.Dir{Root: settled.Root}.Models()), Command: s.command, Version: version(), Log: s.log, Locked: true}
+				host := join.HostOptions{Effective: settled.Playing(run.Dir{Root: settled.Root}.Models())}
 				var share setup.ShareMatch
 				if open.asked() {
 					host.Matches = join.NewMatches(s.log)
 					share = host.Matches.Share
 				}
-				done, err := listening(ctx, s, open, host, func(ctx context.Context) (*cycle.Summary, error) {
-					return cycle.Run(ctx, cycle.Options{
+				var done *cycle.Summary
+				err = run.Beside(ctx, open.host(s, host), func(ctx context.Context) (err error) {
+					done, err = cycle.Run(ctx, cycle.Options{
 						Effective: s.effective, Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
 						Stage: only, Share: share,
 					})
+					return err
 				})
 				if done == nil {
 					return nil, err
@@ -133,17 +135,14 @@ no net, recipe or file is one of recipe first, on a CPU.`,
 				if err := s.resolve(c); err != nil {
 					return err
 				}
-				if s.effective.Config.GetTraining().GetSource() != config.Training_DIR {
-					return usagef("--listen, --nats: this training takes no games of others; add --source dir, and let this machine play with chessbrain selfplay")
+				if !setup.TakesPlayers(s.effective.Config) {
+					return usagef("--listen, --nats: this training takes no games of others; add --producer-workers N to play here, too, or --source dir to leave it to others")
 				}
 			}
 			return perform(c, s, func(ctx context.Context) (*reported, error) {
-				host := join.HostOptions{Effective: s.effective, Command: s.command, Version: version(), Log: s.log}
-				done, err := listening(ctx, s, open, host, func(ctx context.Context) (*train.Summary, error) {
-					return train.Train(ctx, train.Options{
-						Training: setup.TrainingOf(s.effective), Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
-						LockWait: lockWait,
-					})
+				done, err := train.Train(ctx, train.Options{
+					Training: setup.TrainingOf(s.effective), Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
+					LockWait: lockWait, Beside: open.host(s, join.HostOptions{Effective: s.effective}),
 				})
 				if done == nil {
 					return nil, err

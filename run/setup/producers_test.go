@@ -25,3 +25,19 @@ func TestProducers(t *testing.T) {
 		}
 	}
 }
+
+// TestTakesPlayers: games of others enter unless the trainer plays between its steps, or
+// trains on rows of another kind.
+func TestTakesPlayers(t *testing.T) {
+	for text, want := range map[string]bool{
+		"selfplay { producer_workers: 0 }":                                          false,
+		"selfplay { producer_workers: 3 }":                                          true,
+		"training { source: DIR }":                                                  true,
+		"training { source: SHUFFLED } selfplay { producer_workers: 3 }":            false,
+		`training { data: "games.pgn" epochs: 1 } selfplay { producer_workers: 3 }`: false,
+	} {
+		if got := TakesPlayers(resolve(t, text).Config); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

@@ -67,6 +67,14 @@ func Producers(s *config.SelfPlay) int {
 	return int(s.GetProducerWorkers())
 }
 
+// TakesPlayers says whether games of other processes enter a training: where it plays none
+// itself, or where its own players play beside it. Games that it plays between its steps
+// come in an order that theirs would break.
+func TakesPlayers(c *config.Config) bool {
+	t := c.GetTraining()
+	return t.GetSource() == config.Training_DIR || t.GetSource() == config.Training_SELFPLAY && t.GetData() == "" && Producers(c.GetSelfplay()) > 0
+}
+
 // OwnModels says whether a directory of nets is the run's own, which is made where it
 // is not there: an asynchronous run begins with self-play.
 func OwnModels(dir run.Dir, models string) bool { return filepath.Clean(models) == dir.Models() }

@@ -92,6 +92,89 @@ func TestSourceDir(t *testing.T) {
 	}
 }
 
+// Games of players elsewhere enter beside the run's own: each once, at the same pace, and
+// all are episodes of those that were asked for. So they do after another start.
+func TestOthersBeside(t *testing.T) {
+	const process, batch = run.FirstJoined, 6
+	dir, elsewhere := t.TempDir()+"/run", t.TempDir()+"/run"
+	bring := func(games int64) (brought int) {
+		before := len(runtest.GamesOnDisk(t, elsewhere))
+		if _, err := playBeside(t, t.Context(), elsewhere, process, games); err != nil {
+			t.Error(err)
+		}
+		paths, err := replay.ListChunks(fsx.OS, filepath.Join(elsewhere, "selfplay"))
+		for _, path := range paths {
+			to := filepath.Join(dir, strings.TrimPrefix(path, elsewhere))
+			var data []byte
+			if data, err = os.ReadFile(path); err == nil && !fsx.IsFile(to) {
+				err = errors.Join(fsx.MkdirAll(fsx.OS, filepath.Dir(to)), fsx.WriteFile(fsx.OS, to, data))
+			}
+			if err != nil {
+				break
+			}
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		return len(runtest.GamesOnDisk(t, elsewhere)) - before
+	}
+	theirs := bring(batch)
+	for start, episodes := range []int64{30, 50} {
+		came := make(chan struct{})
+		var log strings.Builder
+		s, err := Train(t.Context(), Options{Training: setup.TrainingOf(runtest.Resolve(t, dir, fmt.Sprintf("--producer-workers=2 --episodes=%d", episodes))),
+			Command: "test", Version: "test", Log: runtest.LogTo(&log),
+			Beside: func(ctx context.Context) error {
+				if start == 0 {
+					theirs += bring(2 * batch)
+				}
+				close(came)
+				<-ctx.Done()
+				return nil
+			},
+			Readers: []monitor.Sink{monitor.SinkFunc(func(e monitor.Event) error {
+				if _, ok := e.(*monitor.Episode); ok {
+					<-came
+				}
+				return nil
+			})},
+		})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, log.String())
+		}
+		checkRun(t, dir, episodes, s.Steps)
+		if s.Steps%3 != 0 || s.Steps < 3*(episodes-batch) || s.Steps > 3*episodes {
+			t.Errorf("%d steps of %d episodes, which pay for 3 each", s.Steps, episodes)
+		}
+		d, _ := jobOf(t, dir)
+		entered := 0
+		info, _, err := run.ReadRunInfo(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, _, err := run.ReadJournal(d.Journal())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if id, _ := e.GameID(); id == record.GameID(info.Seed, process, e.Ordinal) {
+				entered++
+			} else if id != record.GameID(info.Seed, processTrain, e.Ordinal) {
+				t.Errorf("a game of nobody: %+v", e)
+			}
+		}
+		if entered != theirs || theirs < 2*batch {
+			t.Errorf("%d games of players elsewhere entered, of %d", entered, theirs)
+		}
+	}
+	failed := errors.New("no room")
+	_, err := Train(t.Context(), Options{Training: setup.TrainingOf(runtest.Resolve(t, dir, "--producer-workers=2 --episodes=100000")), Command: "test", Version: "test",
+		Log: runtest.LogTo(io.Discard), Beside: func(context.Context) error { return failed }})
+	if !errors.Is(err, failed) || errors.Is(err, run.ErrInterrupted) {
+		t.Errorf("who brings the games fails: %v", err)
+	}
+}
+
 // TestSharedAndExclusive: who plays for others and who trains on its own games
 // keep out of each other's way.
 func TestSharedAndExclusive(t *testing.T) {
@@ -229,7 +312,7 @@ func TestTwoTrainingsOfGames(t *testing.T) {
 func TestWaitsForGames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said []string
-		f := &watchedGames{back: &backlog{}, dir: replay.NewDirSource(fsx.OS, t.TempDir()), waits: func(why string) { said = append(said, why) }}
+		f := &watchedGames{back: &backlog{}, others: others{dir: replay.NewDirSource(fsx.OS, t.TempDir())}, waits: func(why string) { said = append(said, why) }}
 		ctx, cancel := context.WithTimeout(t.Context(), 11*time.Minute)
 		defer cancel()
 		if g, err := f.Next(ctx); !errors.Is(err, run.ErrInterrupted) && !errors.Is(err, context.DeadlineExceeded) {

@@ -111,12 +111,44 @@ func (p *episodes) Close() error {
 	return p.games.Close()
 }
 
-// watchedGames watches a directory for games that other processes write.
-type watchedGames struct {
-	back  *backlog
+// others are the games that other processes write into a directory.
+type others struct {
 	dir   *replay.DirSource
 	found []*record.Game
 	log   *slog.Logger
+}
+
+// others watches the directory of the games. Those of the backlog, and those that entered
+// before the start, are not found again, nor is what a process of the name own writes.
+func (l *ledger) others(own string) others {
+	o := others{dir: replay.NewDirSource(fsx.OS, l.root), log: l.log}
+	o.dir.LeaveOut(own)
+	for id := range l.seen {
+		o.dir.MarkSeen(id)
+	}
+	for _, g := range l.back.games {
+		o.dir.MarkSeen(g.ID)
+	}
+	return o
+}
+
+// look takes in what is new.
+func (o *others) look(ctx context.Context) error {
+	found, err := o.dir.Poll(ctx)
+	if err != nil {
+		return fmt.Errorf("look for games: %w", err)
+	}
+	for _, p := range found.Problems {
+		o.log.Error("damaged games were left out", "error", p)
+	}
+	o.found = found.Games
+	return nil
+}
+
+// watchedGames are those of others alone.
+type watchedGames struct {
+	back *backlog
+	others
 	waits func(why string) // says so
 }
 
@@ -127,18 +159,9 @@ const (
 	firstWords, moreWords = 5, 150
 )
 
-// watchGames watches the directory that other processes write games to. The games of
-// the backlog come first; those that entered before the start do not enter again.
+// watchGames delivers what other processes write. The games of the backlog come first.
 func (r *training) watchGames() (Games, error) {
-	f := &watchedGames{back: r.ledger.back, dir: replay.NewDirSource(fsx.OS, r.ledger.root), log: r.log,
-		waits: func(why string) { r.waits(why + " in " + r.ledger.root) }}
-	for id := range r.ledger.seen {
-		f.dir.MarkSeen(id)
-	}
-	for _, g := range f.back.games {
-		f.dir.MarkSeen(g.ID)
-	}
-	return f, nil
+	return &watchedGames{back: r.ledger.back, others: r.ledger.others(""), waits: func(why string) { r.waits(why + " in " + r.ledger.root) }}, nil
 }
 
 func (f *watchedGames) Next(ctx context.Context) (*record.Game, error) {
@@ -149,14 +172,10 @@ func (f *watchedGames) Next(ctx context.Context) (*record.Game, error) {
 		if looks%moreWords == firstWords {
 			f.waits("games of other processes, which chessbrain selfplay plays,")
 		}
-		found, err := f.dir.Poll(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("look for games: %w", err)
+		if err := f.look(ctx); err != nil {
+			return nil, err
 		}
-		for _, p := range found.Problems {
-			f.log.Error("damaged games were left out", "error", p)
-		}
-		if f.found = found.Games; len(f.found) > 0 {
+		if len(f.found) > 0 {
 			break
 		}
 		if err := run.Sleep(ctx, pollEvery); err != nil {
@@ -169,3 +188,38 @@ func (f *watchedGames) Next(ctx context.Context) (*record.Game, error) {
 func (f *watchedGames) Waiting() int { return f.back.Len() + len(f.found) }
 
 func (f *watchedGames) Close() error { return nil }
+
+// mixedGames are those of this process's workers, and those of others. They take turns
+// where games of both wait, so that neither keeps the other out.
+type mixedGames struct {
+	*producedGames
+	others
+	looked time.Time // for games of others, without finding any
+	turn   bool      // of others
+}
+
+func (f *mixedGames) Next(ctx context.Context) (*record.Game, error) {
+	for f.back.Len() == 0 {
+		if len(f.found) == 0 && time.Since(f.looked) >= pollEvery {
+			if err := f.look(ctx); err != nil {
+				return nil, err
+			}
+			if len(f.found) == 0 {
+				f.looked = time.Now()
+			}
+		}
+		f.turn = !f.turn
+		if len(f.found) > 0 && (f.turn || f.producedGames.Waiting() == 0) {
+			return pop(&f.found), nil
+		}
+		wait, cancel := context.WithTimeout(ctx, pollEvery)
+		g, err := f.producedGames.Next(wait)
+		cancel()
+		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return g, err
+		}
+	}
+	return f.producedGames.Next(ctx)
+}
+
+func (f *mixedGames) Waiting() int { return f.producedGames.Waiting() + len(f.found) }

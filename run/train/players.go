@@ -71,6 +71,9 @@ func (p *players) open() (Games, error) {
 	if err != nil {
 		return nil, errors.Join(err, p.store.Close())
 	}
+	if p.opt.Beside != nil {
+		return &mixedGames{producedGames: games, others: p.ledger.others(trainProcess)}, nil
+	}
 	return games, nil
 }
 

@@ -36,6 +36,10 @@ type Options struct {
 	// in this process asks.
 	Commands func(Live)
 
+	// Beside brings games of players elsewhere into the run's directory while the training
+	// holds the run; nil = none come. Where the run plays, too, theirs enter like its own.
+	Beside func(context.Context) error
+
 	// LockWait is how long to wait for another process that holds the run or this
 	// training; 0 = not at all.
 	LockWait time.Duration

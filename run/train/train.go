@@ -26,7 +26,10 @@ import (
 func Train(ctx context.Context, opt Options) (summary *Summary, err error) {
 	r := newTraining(opt)
 	if err = r.open(ctx); err == nil {
-		summary, err = r.train(r.process.Context())
+		err = run.Beside(r.process.Context(), opt.Beside, func(ctx context.Context) (err error) {
+			summary, err = r.train(ctx)
+			return err
+		})
 	} else if ctx.Err() != nil && play.Stopped(err) {
 		err = run.ErrInterrupted // nothing was begun that would have to be saved
 	}
