@@ -2,6 +2,7 @@ package join
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,9 +14,11 @@ import (
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 )
 
+func TestMain(m *testing.M) { natstest.Main(m) }
+
 // TestGhostsOfCluster is TestGhosts through three NATS servers that stand for themselves,
-// with the files that fleet cluster writes. One of them ends in the middle, and so does
-// the run's host.
+// with the files that fleet cluster writes. One of them, a process of its own, is killed in
+// the middle and comes back later. The run's host ends in between.
 func TestGhostsOfCluster(t *testing.T) {
 	number, chunks, games, faults, patience := 6, 8, 5, 30, time.Second
 	if many, err := strconv.Atoi(os.Getenv("FLEET_PLAYERS")); err == nil {
@@ -31,13 +34,11 @@ func TestGhostsOfCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var nodes []*server.Server
-	for _, name := range names {
-		if strings.HasSuffix(name, ".conf") {
-			nodes = append(nodes, natstest.Start(t, name))
-		}
-	}
-	for !nodes[0].JetStreamIsCurrent() {
+	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, ".conf") })
+	killed := names[2]
+	kill := natstest.StartProcess(t, killed)
+	nodes := []*server.Server{natstest.Start(t, names[0]), natstest.Start(t, names[1])}
+	for !nodes[0].JetStreamIsCurrent() || len(nodes[0].JetStreamClusterPeers()) < len(names) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	open := HostOptions{Effective: e, NATS: all}
@@ -47,9 +48,11 @@ func TestGhostsOfCluster(t *testing.T) {
 	}
 	g := startGhosts(t, dir, link, number, chunks, games, float64(faults)/float64(number*chunks), patience)
 	g.await(0.3)
-	nodes[1].Shutdown()
+	kill()
 	g.await(0.6)
 	closeHost()
 	_, log, closeHost = startHost(t, open)
+	g.await(0.8)
+	natstest.StartProcess(t, killed)
 	g.finish(dir, log, closeHost)
 }

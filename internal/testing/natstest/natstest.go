@@ -2,11 +2,15 @@
 package natstest
 
 import (
+	"fmt"
+	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -36,17 +40,7 @@ func Addresses(t testing.TB, n, offset int) string {
 // stores its data there. It ends with the test at the latest.
 func Start(t testing.TB, file string) *server.Server {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	var o server.Options
-	if err == nil { // servers take names as their working directory has them
-		dir := filepath.ToSlash(filepath.Dir(file)) + "/"
-		err = o.ProcessConfigString(strings.NewReplacer(`_file: "`, `_file: "`+dir, `_dir: "`, `_dir: "`+dir).Replace(string(text)))
-	}
-	o.NoSigs, o.NoLog = true, true
-	var s *server.Server
-	if err == nil {
-		s, err = server.NewServer(&o)
-	}
+	s, err := open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,4 +50,58 @@ func Start(t testing.TB, file string) *server.Server {
 		s.WaitForShutdown()
 	})
 	return s
+}
+
+// open makes the server of a file.
+func open(file string) (*server.Server, error) {
+	text, err := os.ReadFile(file)
+	var o server.Options
+	if err == nil { // servers take names as their working directory has them
+		dir := filepath.ToSlash(filepath.Dir(file)) + "/"
+		err = o.ProcessConfigString(strings.NewReplacer(`_file: "`, `_file: "`+dir, `_dir: "`, `_dir: "`+dir).Replace(string(text)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.NoSigs, o.NoLog = true, true
+	return server.NewServer(&o)
+}
+
+// nodeFile names the file of the server that a test binary is, instead of tests.
+const nodeFile = "CHESSBRAIN_TEST_NATS_NODE"
+
+// Main is a test binary's TestMain: the tests, or a server that StartProcess has asked for.
+func Main(m *testing.M) {
+	file, ok := os.LookupEnv(nodeFile)
+	if !ok {
+		os.Exit(m.Run())
+	}
+	s, err := open(file)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	s.Start()
+	io.Copy(io.Discard, os.Stdin) // it ends with the test at the latest
+}
+
+// StartProcess is Start in a process of its own. kill kills it: nothing is flushed, nobody
+// is told.
+func StartProcess(t testing.TB, file string) (kill func()) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env, cmd.Stderr = append(os.Environ(), nodeFile+"="+file), os.Stderr
+	_, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	kill = sync.OnceFunc(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	t.Cleanup(kill)
+	return kill
 }
