@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -140,9 +141,13 @@ no net, recipe or file is one of recipe first, on a CPU.`,
 				}
 			}
 			return perform(c, s, func(ctx context.Context) (*reported, error) {
+				readers, batches := s.readers, join.NewBatches(s.traces)
+				if batches != nil {
+					readers = append(slices.Clip(readers), batches)
+				}
 				done, err := train.Train(ctx, train.Options{
-					Training: setup.TrainingOf(s.effective), Command: s.command, Version: version(), Log: s.log, Readers: s.readers, Progress: s.progress, Reload: s.reload,
-					LockWait: lockWait, Beside: open.host(s, join.HostOptions{Effective: s.effective}),
+					Training: setup.TrainingOf(s.effective), Command: s.command, Version: version(), Log: s.log, Readers: readers, Progress: s.progress, Reload: s.reload,
+					LockWait: lockWait, Beside: open.host(s, join.HostOptions{Effective: s.effective, Batches: batches}),
 				})
 				if done == nil {
 					return nil, err

@@ -37,6 +37,7 @@ type HostOptions struct {
 	Log       *slog.Logger
 	Locked    bool            // the caller holds the run
 	Traces    *monitor.Traces // of chunks
+	Batches   *Batches        // of the training beside, for traces; nil = not told
 	Matches   *Matches        // of the run, for players to take part in; nil = none
 
 	// Greet tells people the link with which players join. It is secret, so it goes into

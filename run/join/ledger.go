@@ -254,6 +254,7 @@ func (h *host) add(e *PlayerEntry, net string, games []*record.Game, data []byte
 			fresh, seen[g.Ordinal] = append(fresh, g), true
 		}
 	}
+	h.opt.Batches.expect(data, fresh)
 	dir := h.dir.GamesOf(net, processName(e.Process))
 	switch {
 	case len(fresh) == 0:

@@ -2,6 +2,7 @@ package join
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,9 +13,11 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
+	"github.com/chessbrain/chessbrain/record"
 )
 
-// TestTraces: what a player and the run tell of a chunk comes together in one trace.
+// TestTraces: what a player, the run and its training tell of a chunk comes together in one
+// trace.
 func TestTraces(t *testing.T) {
 	type span struct{ TraceID, SpanID, ParentSpanID, Name string }
 	var mu sync.Mutex
@@ -43,11 +46,19 @@ func TestTraces(t *testing.T) {
 	log := runtest.LogTo(&said{})
 	of := func(name string) *monitor.Traces { return monitor.OpenTraces(server.URL, "v1", name, log) }
 	hosts, players := of("host"), of("player")
-	link, _, closeHost := startHost(t, HostOptions{Effective: runtest.Resolve(t, t.TempDir()+"/run", ""), Listen: "127.0.0.1:0", Traces: hosts})
+	dir, batches := t.TempDir()+"/run", NewBatches(hosts)
+	link, _, closeHost := startHost(t, HostOptions{Effective: runtest.Resolve(t, dir, ""), Listen: "127.0.0.1:0", Traces: hosts, Batches: batches})
 	if _, text, err := playTraced(t, t.Context(), link, filepath.Join(t.TempDir(), "a"), 3, players); err != nil {
 		t.Fatal(err, text)
 	}
 	closeHost()
+	for _, g := range gamesOf(t, dir, "p100001") {
+		batches.Handle(&monitor.Episode{GameID: fmt.Sprintf("%x", g.ID)})
+		batches.Handle(&monitor.Step{Step: 1})
+	}
+	if len(batches.waiting) > 0 {
+		t.Errorf("games wait for a first batch: %v", batches.waiting)
+	}
 	hosts.Close()
 	players.Close()
 	if len(spans) == 0 {
@@ -62,7 +73,7 @@ func TestTraces(t *testing.T) {
 			}
 		}
 		slices.Sort(names)
-		if !slices.Equal(names, []string{spanPlayed, spanDelivered, spanTaken}) || root == "" {
+		if !slices.Equal(names, []string{spanPlayed, spanDelivered, spanTaken, spanTrained}) || root == "" {
 			t.Errorf("trace %s has the spans %v", trace, names)
 		}
 		for _, s := range list {
@@ -70,5 +81,27 @@ func TestTraces(t *testing.T) {
 				t.Errorf("trace %s: span %s is not below the first", trace, s.Name)
 			}
 		}
+	}
+}
+
+// The first batch of a chunk is the step after the first of its games that is not held out.
+func TestBatches(t *testing.T) {
+	NewBatches(nil).expect(nil, nil) // without a collector
+	b := NewBatches(&monitor.Traces{})
+	games := []*record.Game{{ID: [16]byte{1}}, {ID: [16]byte{2}}, {ID: [16]byte{3}}}
+	b.expect([]byte("chunk"), games)
+	for i, c := range []struct {
+		game    int
+		heldOut bool
+		want    int
+	}{{0, true, 0}, {1, false, 1}, {2, false, 0}, {1, false, 0}} {
+		b.Handle(&monitor.Episode{GameID: fmt.Sprintf("%x", games[c.game].ID), Validation: c.heldOut})
+		if len(b.entered) != c.want {
+			t.Errorf("game %d: %d chunks have their first batch next, want %d", i, len(b.entered), c.want)
+		}
+		b.Handle(&monitor.Step{Step: int64(i)})
+	}
+	if len(b.waiting) > 0 {
+		t.Errorf("games wait for a first batch: %v", b.waiting)
 	}
 }
