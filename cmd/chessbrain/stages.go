@@ -142,7 +142,7 @@ no net, recipe or file is one of recipe first, on a CPU.`,
 			}
 			return perform(c, s, func(ctx context.Context) (*reported, error) {
 				readers, batches := s.readers, join.NewBatches(s.traces)
-				if batches != nil {
+				if open.asked() {
 					readers = append(slices.Clip(readers), batches)
 				}
 				done, err := train.Train(ctx, train.Options{

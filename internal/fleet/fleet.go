@@ -76,6 +76,7 @@ type State struct {
 	Refused string `json:"refused,omitempty"`
 	Net     NetRef `json:"net"`               // to play with
 	Drain   bool   `json:"drain,omitempty"`   // stop, once all is delivered
+	Rest    bool   `json:"rest,omitempty"`    // begin no games: more wait than are trained on
 	Matches bool   `json:"matches,omitempty"` // there are games of matches for those who lease them
 }
 

@@ -59,6 +59,7 @@ type courier struct {
 	waiting int   // chunks
 	games   int64 // counted by the run, since this start
 	rested  bool  // that no game begins was said
+	resting bool  // the run has games enough
 }
 
 // parcel is a chunk on its way.
@@ -91,11 +92,20 @@ func (c *courier) room() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	full := c.bytes > c.limit
-	if full && !c.rested {
+	if c.resting && !c.rested {
+		c.log.Info("self-play rests: the run has more games than it trains on")
+	} else if full && !c.rested {
 		c.log.Warn("self-play rests: too many games wait for the run", "waiting", fsx.FormatBytes(uint64(c.bytes)), "limit", fsx.FormatBytes(uint64(c.limit)))
 	}
-	c.rested = full
-	return !full
+	c.rested = full || c.resting
+	return !c.rested
+}
+
+// rest lets no games begin, or lets them begin again.
+func (c *courier) rest(resting bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.resting = resting
 }
 
 // newCourier returns a courier for the games of a process in dir.

@@ -37,7 +37,7 @@ type HostOptions struct {
 	Log       *slog.Logger
 	Locked    bool            // the caller holds the run
 	Traces    *monitor.Traces // of chunks
-	Batches   *Batches        // of the training beside, for traces; nil = not told
+	Batches   *Batches        // of the training beside, which players keep pace with; nil = none
 	Matches   *Matches        // of the run, for players to take part in; nil = none
 
 	// Greet tells people the link with which players join. It is secret, so it goes into
@@ -418,7 +418,9 @@ func (h *host) Beat(p fleet.Player, b fleet.Beat) fleet.State {
 	}
 	b.Net, b.Arithmetic = plain(b.Net), plain(b.Arithmetic)
 	e.Beat, e.Seen, h.changed = b, time.Now().UTC(), true
-	return h.state
+	state := h.state
+	state.Rest = h.opt.Batches.behind(time.Now())
+	return state
 }
 
 // plain makes what a player says fit for a terminal: short, and printable.

@@ -238,12 +238,14 @@ func (p *player) beat(ctx context.Context, stop context.CancelCauseFunc) error {
 			return nil
 		case err != nil:
 			p.unanswered(err)
+			p.courier.rest(false)
 		case state.Refused != "":
 			err := fmt.Errorf("the run at %s refuses this player: %s", p.opt.Link.Address, state.Refused)
 			stop(err)
 			return err
 		default:
 			p.answered()
+			p.courier.rest(state.Rest)
 			if state.Drain {
 				stop(errDrained)
 			}

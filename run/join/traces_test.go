@@ -13,7 +13,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
-	"github.com/chessbrain/chessbrain/record"
 )
 
 // TestTraces: what a player, the run and its training tell of a chunk comes together in one
@@ -81,27 +80,5 @@ func TestTraces(t *testing.T) {
 				t.Errorf("trace %s: span %s is not below the first", trace, s.Name)
 			}
 		}
-	}
-}
-
-// The first batch of a chunk is the step after the first of its games that is not held out.
-func TestBatches(t *testing.T) {
-	NewBatches(nil).expect(nil, nil) // without a collector
-	b := NewBatches(&monitor.Traces{})
-	games := []*record.Game{{ID: [16]byte{1}}, {ID: [16]byte{2}}, {ID: [16]byte{3}}}
-	b.expect([]byte("chunk"), games)
-	for i, c := range []struct {
-		game    int
-		heldOut bool
-		want    int
-	}{{0, true, 0}, {1, false, 1}, {2, false, 0}, {1, false, 0}} {
-		b.Handle(&monitor.Episode{GameID: fmt.Sprintf("%x", games[c.game].ID), Validation: c.heldOut})
-		if len(b.entered) != c.want {
-			t.Errorf("game %d: %d chunks have their first batch next, want %d", i, len(b.entered), c.want)
-		}
-		b.Handle(&monitor.Step{Step: int64(i)})
-	}
-	if len(b.waiting) > 0 {
-		t.Errorf("games wait for a first batch: %v", b.waiting)
 	}
 }
