@@ -21,6 +21,7 @@ const (
 	inFlight   = 256              // chunks in the hands of the run
 	duplicates = 2 * time.Minute  // within which a server drops a second copy
 	apiTime    = 10 * time.Second // for an answer of a server
+	openTime   = time.Minute      // for a cluster that is choosing a leader
 
 	maxReplicas = 3 // of games and nets in a cluster
 	runConsumer = "run"
@@ -51,7 +52,7 @@ func newInbox(nc *nats.Conn, h Handler, mailbox int64, log *slog.Logger) (Inbox,
 	}
 	var err error
 	if x.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(apiTime)); err == nil {
-		err = x.open(context.Background())
+		err = x.openFirst()
 	}
 	if err == nil {
 		x.asked, err = nc.Subscribe(ofAll("ask"), func(m *nats.Msg) { x.answer(h, m) })
@@ -60,6 +61,23 @@ func newInbox(nc *nats.Conn, h Handler, mailbox int64, log *slog.Logger) (Inbox,
 		return nil, errors.Join(fmt.Errorf("fleet's inbox: %w", err), x.Close())
 	}
 	return x, nil
+}
+
+// openFirst is open, for servers one of which may just have failed: what was asked of that
+// one has no answer, and is asked again.
+func (x *natsInbox) openFirst() (err error) {
+	for end := time.Now().Add(openTime); time.Now().Before(end); {
+		ctx, cancel := context.WithTimeout(context.Background(), apiTime/2)
+		err = x.open(ctx)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			break
+		}
+		if x.messages != nil {
+			x.messages.Stop()
+		}
+	}
+	return err
 }
 
 // open makes what the server does not have, and takes the mailbox over.

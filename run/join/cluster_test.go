@@ -38,7 +38,7 @@ func TestGhostsOfCluster(t *testing.T) {
 	killed := names[2]
 	kill := natstest.StartProcess(t, killed)
 	nodes := []*server.Server{natstest.Start(t, names[0]), natstest.Start(t, names[1])}
-	for !nodes[0].JetStreamIsCurrent() || len(nodes[0].JetStreamClusterPeers()) < len(names) {
+	for !nodes[0].JetStreamIsCurrent() || len(nodes[0].ActivePeers()) < len(names) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	open := HostOptions{Effective: e, NATS: all}
