@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
 // RunInfo is run.json: what a run is, written once and extended at each start.
@@ -38,6 +40,8 @@ func ReadRunInfo(root string) (info RunInfo, ok bool, err error) {
 	switch {
 	case there && err != nil:
 		return info, false, fmt.Errorf("read run file %s: %w; put it back from a copy, or begin a new run", path, err)
+	case fsx.IsFile(root):
+		return info, false, fmt.Errorf("%s is a file; name the directory of a run", root)
 	case err != nil:
 		return info, false, fmt.Errorf("read run file: %w", err)
 	case !there:

@@ -42,7 +42,7 @@ type GameError struct {
 
 // Error implements error.
 func (e *GameError) Error() string {
-	return fmt.Sprintf("PGN game %d, line %d: %s", e.Index, e.Line, e.Reason)
+	return fmt.Sprintf("PGN game %d, line %d: %s", e.Index+1, e.Line, e.Reason)
 }
 
 // maxReported bounds the games that a ReadError lists.

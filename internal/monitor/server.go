@@ -45,7 +45,7 @@ func (p *Prom) Handler() http.Handler {
 // refused: a page from elsewhere could have made its name mean this machine.
 func Serve(opt ServerOptions, h http.Handler) (*Server, error) {
 	if err := checkAddr(opt); err != nil {
-		return nil, fmt.Errorf("address %s: %w", opt.Addr, err)
+		return nil, err
 	}
 	l, err := net.Listen("tcp", opt.Addr)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Server) Close(ctx context.Context) error {
 func checkAddr(opt ServerOptions) error {
 	host, _, err := net.SplitHostPort(opt.Addr)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; write HOST:PORT", err)
 	}
 	if opt.Public && opt.Token != "" {
 		return nil
@@ -88,12 +88,12 @@ func checkAddr(opt ServerOptions) error {
 	ips := []net.IP{net.IPv4zero} // all interfaces
 	if host != "" {
 		if ips, err = net.LookupIP(host); err != nil {
-			return err
+			return fmt.Errorf("address %s: %w", opt.Addr, err)
 		}
 	}
 	for _, ip := range ips {
 		if !ip.IsLoopback() {
-			return fmt.Errorf("%w: other machines could read it; use 127.0.0.1, or allow it with --metrics-public and a token", ErrNotLoopback)
+			return fmt.Errorf("address %s: %w: other machines could read it; use 127.0.0.1, or allow it with --metrics-public and a token", opt.Addr, ErrNotLoopback)
 		}
 	}
 	return nil

@@ -52,6 +52,10 @@ func (r *Report) Err() error {
 	if r.BadGames == 0 && r.BadFiles == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w were left out: %d, and the rest of %d files; correct them and import again, what is there is not added twice",
-		ErrBadGames, r.BadGames, r.BadFiles)
+	rest := ""
+	if r.BadFiles > 0 {
+		rest = fmt.Sprintf(", and the rest of %d files", r.BadFiles)
+	}
+	return fmt.Errorf("%w were left out: %d%s; correct them and import again, what is there is not added twice",
+		ErrBadGames, r.BadGames, rest)
 }

@@ -255,6 +255,8 @@ func dataFiles(path string) (pgn []string, err error) {
 		err = fmt.Errorf("%s holds PGN files and other games: which of them may be the same, nobody knows", path)
 	case len(pgn) == 0 && !others:
 		err = fmt.Errorf("there are no games in %s", path)
+	case !games && len(pgn) > 0:
+		err = fmt.Errorf("no game of %s can be trained on: chessbrain import-pgn says why", path)
 	case !games:
 		err = fmt.Errorf("no game of %s can be trained on", path)
 	}

@@ -26,6 +26,15 @@ import (
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
+// TestPlaceOf: who waits for games in a directory that is misspelt reads that it is not there.
+func TestPlaceOf(t *testing.T) {
+	dir := t.TempDir()
+	missing := filepath.Join(dir, "nope")
+	if placeOf(dir) != dir || placeOf(missing) != missing+", a directory that is not there" {
+		t.Errorf("%q and %q", placeOf(dir), placeOf(missing))
+	}
+}
+
 // TestSourceDir trains from games that other processes wrote; a restart counts
 // none twice and takes the new ones.
 func TestSourceDir(t *testing.T) {

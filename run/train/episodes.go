@@ -161,7 +161,15 @@ const (
 
 // watchGames delivers what other processes write. The games of the backlog come first.
 func (r *training) watchGames() (Games, error) {
-	return &watchedGames{back: r.ledger.back, others: r.ledger.others(""), waits: func(why string) { r.waits(why + " in " + r.ledger.root) }}, nil
+	return &watchedGames{back: r.ledger.back, others: r.ledger.others(""), waits: func(why string) { r.waits(why + " in " + placeOf(r.ledger.root)) }}, nil
+}
+
+// placeOf is a directory that is waited for, as people read it.
+func placeOf(dir string) string {
+	if there, err := fsx.Exists(dir); err == nil && !there {
+		return dir + ", a directory that is not there"
+	}
+	return dir
 }
 
 func (f *watchedGames) Next(ctx context.Context) (*record.Game, error) {
