@@ -89,6 +89,37 @@ func TestCrew(t *testing.T) {
 	}
 }
 
+// TestCrewWaits: no member is done while leaves of another wait, and those that are
+// cancelled are searched by who is still there.
+func TestCrewWaits(t *testing.T) {
+	s := New(config(20), nil)
+	s.Begin(nil, false)
+	visit := func() {
+		b := encoding.NewBatch(1)
+		s.Gather(b, 1)
+		_ = (&HashEvaluator{}).Evaluate(t.Context(), b)
+		s.Apply(b)
+	}
+	for range 16 {
+		visit()
+	}
+	others := s.Split(1)
+	others[0].Gather(encoding.NewBatch(5), 5) // the last ones
+	visit()
+	if s.Done() || others[0].Done() {
+		t.Error("done, and leaves wait")
+	}
+	others[0].Cancel()
+	for range 5 {
+		visit()
+	}
+	if n := s.Root().N; !s.Done() || !others[0].Done() || n != 21 {
+		t.Errorf("done %v, %v with %d visits", s.Done(), others[0].Done(), n)
+	}
+	s.Join(others)
+	check(t, s)
+}
+
 // TestCrewCancels: leaves that wait when a search is ended leave no trace.
 func TestCrewCancels(t *testing.T) {
 	s := New(config(0), nil)

@@ -117,26 +117,29 @@ func (s *Search) atRoot() {
 // History returns the line to the root. It must not be changed.
 func (s *Search) History() *chess.History { return s.h }
 
-// Done reports whether the search has given out all its visits, or a stop of
-// the Config ended it, and none waits.
+// Done reports whether the search has all its visits, or a stop of the Config
+// ended it, and no leaf waits: in a crew, no member's, for one that is cancelled
+// is wanted again.
 // A root where the game is over is done at once. Without a limit it is never
 // true.
 func (s *Search) Done() bool {
 	s.t.enter()
 	defer s.t.leave()
-	return s.begun && s.handedOut() && len(s.waiting) == 0
+	all, waiting := s.handedOut()
+	return s.begun && all && waiting == 0 && len(s.waiting) == 0
 }
 
-// handedOut reports whether no further simulation may start.
-func (s *Search) handedOut() bool {
+// handedOut reports whether no further simulation may start, and of a search that
+// goes on how many leaves wait.
+func (s *Search) handedOut() (all bool, waiting uint32) {
 	if s.over != chess.NotOver || s.stop.stopped {
-		return true
+		return true, 0
 	}
 	root := &s.t.nodes[0]
 	s.t.hold(root)
 	n, waiting := root.n, uint32(root.vl)
 	s.t.release(root)
-	return n+waiting >= s.target || n > 0 && s.cfg.MaxNodes > 0 && s.t.size() >= s.cfg.MaxNodes
+	return n+waiting >= s.target || n > 0 && s.cfg.MaxNodes > 0 && s.t.size() >= s.cfg.MaxNodes, waiting
 }
 
 // Counts returns the simulations so far, those of earlier moves and games too.
@@ -172,7 +175,10 @@ func (s *Search) GatherSome(b *encoding.Batch, limit, simulations int) int {
 	s.t.enter()
 	defer s.t.leave()
 	rows := 0
-	for ; rows < limit && simulations > 0 && !s.handedOut(); simulations-- {
+	for ; rows < limit && simulations > 0; simulations-- {
+		if all, _ := s.handedOut(); all {
+			break
+		}
 		if s.t.crew != nil {
 			s.t.makeRoom()
 		}

@@ -235,7 +235,7 @@ func (e *Interrupted) Error() string {
 	if e.Logged {
 		return text + ", and the same command goes on"
 	}
-	return text + "; a match with --pgn or --log FILE can be gone on with"
+	return text + "; with --pgn or --log FILE it could go on"
 }
 
 // ExitCode is that of work that was interrupted and kept.

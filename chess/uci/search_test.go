@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
@@ -26,7 +25,7 @@ func withoutTime(lines []string) (cut []string) {
 }
 
 // counting counts the positions that it is asked about, and fails from the one on that
-// failsFrom names, when the others have had time to come to the end.
+// failsFrom names.
 type counting struct {
 	mcts.HashEvaluator
 	positions atomic.Int64
@@ -35,7 +34,6 @@ type counting struct {
 
 func (c *counting) Evaluate(ctx context.Context, b *encoding.Batch) error {
 	if n := c.positions.Add(int64(b.N)); c.failsFrom > 0 && n >= c.failsFrom {
-		time.Sleep(50 * time.Millisecond)
 		return errBroken
 	}
 	return c.HashEvaluator.Evaluate(ctx, b)
@@ -50,7 +48,7 @@ func TestThreads(t *testing.T) {
 			e := &Engine{Name: "test", Net: nets[0], Search: mcts.DefaultConfig(), Another: func() mcts.Evaluator {
 				nets = append(nets, &counting{})
 				if len(nets) == 4 {
-					nets[3].failsFrom = 1
+					nets[3].failsFrom = 5
 				}
 				return nets[len(nets)-1]
 			}}

@@ -83,22 +83,13 @@ func (e *Engine) find(ctx context.Context, s *span, list *chess.MoveList) (move,
 	t.reused, _ = e.search.Visits()
 	t.single = list.N == 1 || len(only) == 1
 	var others *helpers
-	alone := len(e.threads) == 1
-	for {
-		if e.search.Done() {
-			if others == nil {
-				break
-			}
-			others.end() // one whose net failed may have given leaves back
-			others, alone = nil, true
-			continue
-		}
+	for !e.search.Done() {
 		n, proven := e.search.Visits()
 		leaves := min(e.settings.minibatch, max(1, int(n)))
 		if n > 0 && (ctx.Err() != nil || proven != mcts.Unproven || t.over(s, n, e.pace.of(leaves))) {
 			break
 		}
-		if others == nil && !alone && int(n) >= e.settings.minibatch*len(e.threads) {
+		if others == nil && len(e.threads) > 1 && int(n) >= e.settings.minibatch*len(e.threads) {
 			others = e.help(ctx)
 		}
 		if err := e.grow(ctx, leaves, n == 0); err != nil {

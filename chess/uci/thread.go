@@ -26,6 +26,7 @@ func newThread(net mcts.Evaluator, s *settings) thread {
 func (t *thread) grow(ctx context.Context, s *mcts.Search, leaves int) (rows int, err error) {
 	t.batch.Reset()
 	if rows = s.GatherSome(t.batch, leaves, burst); rows == 0 {
+		runtime.Gosched() // where others know all leaves: let them answer
 		return 0, nil
 	}
 	if err := t.net.Evaluate(ctx, t.batch); err != nil {
@@ -52,15 +53,11 @@ func (e *Engine) help(ctx context.Context) *helpers {
 		h.wait.Go(func() {
 			t := &e.threads[i+1]
 			for !h.over.Load() && !s.Done() {
-				rows, err := t.grow(ctx, s, e.settings.minibatch)
-				switch {
-				case err != nil && ctx.Err() == nil:
-					h.failed.CompareAndSwap(nil, &err)
+				if _, err := t.grow(ctx, s, e.settings.minibatch); err != nil {
+					if ctx.Err() == nil {
+						h.failed.CompareAndSwap(nil, &err)
+					}
 					return
-				case err != nil:
-					return
-				case rows == 0: // the others know all leaves: let them answer
-					runtime.Gosched()
 				}
 			}
 		})

@@ -34,7 +34,7 @@ func TestMatchInterrupt(t *testing.T) {
 		}
 		return said
 	}
-	interrupt("; a match with --pgn or --log FILE can be gone on with")
+	interrupt("; with --pgn or --log FILE it could go on")
 	said := interrupt(", and the same command goes on", "--pgn", "a.pgn")
 	text, err := os.ReadFile(filepath.Join(dir, "a.pgn"))
 	if err != nil {

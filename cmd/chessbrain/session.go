@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -291,7 +290,7 @@ func (s *session) serveMetrics() (address string, err error) {
 	prom := monitor.NewProm(info.Job)
 	server, err := monitor.Serve(monitor.ServerOptions{Addr: m.GetAddr(), Public: m.GetPublic(), Token: token}, prom.Handler())
 	if err != nil {
-		return "", s.effective.Errorf("metrics.addr", listenRemedy(err), "%v", err)
+		return "", s.effective.Errorf("metrics.addr", "", "%v", err)
 	}
 	s.closers = append(s.closers, func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -300,14 +299,6 @@ func (s *session) serveMetrics() (address string, err error) {
 	})
 	s.readers = append(s.readers, prom)
 	return "http://" + server.Addr.String() + "/metrics", nil
-}
-
-// listenRemedy says what to do where an address cannot be listened on.
-func listenRemedy(err error) string {
-	if _, ok := errors.AsType[*net.OpError](err); ok { // mostly, another program has the port
-		return "take another port, 0 for any that is free, of an address of this machine"
-	}
-	return "use 127.0.0.1:PORT, or --metrics-public with --metrics-token-file"
 }
 
 // token is what readers of the metrics and of the page must have; "" = nothing.
@@ -337,7 +328,7 @@ func (s *session) serveWeb() (address string, err error) {
 	source := watch.New(watch.Options{Dir: dir, Players: c, Version: version(), Orders: m.GetWebControl()})
 	address, end, err := serveWeb(monitor.ServerOptions{Addr: m.GetWeb(), Public: m.GetPublic(), Token: token}, source)
 	if err != nil {
-		return "", s.effective.Errorf("metrics.web", listenRemedy(err), "%v", err)
+		return "", s.effective.Errorf("metrics.web", "", "%v", err)
 	}
 	s.closers = append(s.closers, end)
 	return address, nil

@@ -55,7 +55,7 @@ func TestPortInUse(t *testing.T) {
 		_, metrics := s.serveMetrics()
 		_, page := s.serveWeb()
 		err = errors.Join(metrics, page)
-		if err == nil || strings.Count(err.Error(), "listen tcp") != 1 || !strings.Contains(err.Error(), "; take another port, ") {
+		if err == nil || strings.Count(err.Error(), "listen tcp") != 1 || !strings.Contains(err.Error(), "; take another port ") {
 			t.Errorf("%s: %v", field, err)
 		}
 	}

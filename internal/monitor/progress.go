@@ -71,16 +71,16 @@ func TerminalSize(f *os.File) (columns, lines int) {
 func (p *Progress) Handle(e Event) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	before := p.state.shows
+	before := p.state.subject
 	if p.opt.Quiet || !p.state.add(e) {
 		return nil
 	}
 	switch {
-	case p.state.shows == nothing:
+	case p.state.subject == nothing:
 		return p.erase()
 	case p.opt.Terminal:
 		return p.draw(e)
-	case p.state.shows != before && p.state.shows != training:
+	case p.state.subject != before && p.state.subject != training:
 		p.shown = p.state.now // of its first moments nothing is to be said
 		return nil
 	}
@@ -120,7 +120,7 @@ func (p *Progress) draw(e Event) error {
 		return fmt.Errorf("draw progress: %w", err)
 	}
 	if edge && run.ends() {
-		p.state.shows = nothing
+		p.state.subject = nothing
 		return p.end()
 	}
 	return nil
@@ -193,13 +193,13 @@ func (p *Progress) Close() error {
 	if p.opt.Quiet {
 		return nil
 	}
-	if p.opt.Terminal && p.state.shows != training {
+	if p.opt.Terminal && p.state.subject != training {
 		return p.erase()
 	}
 	if p.opt.Terminal {
 		return p.end()
 	}
-	if p.pending && p.state.shows == training && p.state.episode.Episode+p.state.step.Step > p.state.startEpisode+p.state.startStep {
+	if p.pending && p.state.subject == training && p.state.episode.Episode+p.state.step.Step > p.state.startEpisode+p.state.startStep {
 		return p.print()
 	}
 	return nil

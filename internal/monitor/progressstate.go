@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// what a Progress shows.
-type shown int
+// subject is what the line of a Progress is about.
+type subject int
 
 const (
-	nothing shown = iota
+	nothing subject = iota
 	training
 	playing  // self-play, and no training beside it
 	matching // a match of the gatekeeper
@@ -19,7 +19,7 @@ const (
 
 // progressState is what the line is made of.
 type progressState struct {
-	shows        shown
+	subject      subject
 	start        time.Time // of the Run event: this process
 	startEpisode int64
 	startStep    int64
@@ -41,28 +41,28 @@ func (s *progressState) add(e Event) bool {
 	switch e := e.(type) {
 	case *Run:
 		if e.ends() {
-			return s.leave() || s.shows == training
+			return s.leave() || s.subject == training
 		}
-		*s = progressState{shows: training, now: s.now, start: s.now, startEpisode: e.Episode, startStep: e.Step, goal: e.Episodes}
+		*s = progressState{subject: training, now: s.now, start: s.now, startEpisode: e.Episode, startStep: e.Step, goal: e.Episodes}
 		s.episode.Episode, s.step.Step = e.Episode, e.Step
 	case *Stage:
 		return e.State != "started" && s.leave()
 	case *Episode:
-		s.shows, s.episode, s.goal = training, *e, max(s.goal, e.Episodes)
+		s.subject, s.episode, s.goal = training, *e, max(s.goal, e.Episodes)
 	case *Step:
-		s.shows, s.step = training, *e
+		s.subject, s.step = training, *e
 	case *Validation:
-		s.shows = training
+		s.subject = training
 		if e.Weights == WeightsRaw {
 			s.val = e.Losses
 		}
 	case *SelfPlay:
-		s.shows, s.play = playing, *e
+		s.subject, s.play = playing, *e
 	case *Gate:
 		if e.Verdict != "running" {
 			return s.leave()
 		}
-		s.shows, s.gate = matching, *e
+		s.subject, s.gate = matching, *e
 	default:
 		return false
 	}
@@ -71,10 +71,10 @@ func (s *progressState) add(e Event) bool {
 
 // leave ends what vanishes with its line, and says whether there was such a thing.
 func (s *progressState) leave() bool {
-	if s.shows != playing && s.shows != matching {
+	if s.subject != playing && s.subject != matching {
 		return false
 	}
-	s.shows = nothing
+	s.subject = nothing
 	return true
 }
 
@@ -99,7 +99,7 @@ func (s *progressState) rates() Rates {
 
 // parts are the figures of the line, what matters most first.
 func (s *progressState) parts() []string {
-	switch s.shows {
+	switch s.subject {
 	case playing:
 		return s.play.parts()
 	case matching:

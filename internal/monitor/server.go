@@ -49,7 +49,7 @@ func Serve(opt ServerOptions, h http.Handler) (*Server, error) {
 	}
 	l, err := net.Listen("tcp", opt.Addr)
 	if err != nil {
-		return nil, err // which names the address
+		return nil, fmt.Errorf("%w; take another port (0 = any that is free), on an address of this machine", err)
 	}
 	h = withToken(opt.Token, h)
 	if at, ok := l.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
@@ -88,7 +88,7 @@ func checkAddr(opt ServerOptions) error {
 	ips := []net.IP{net.IPv4zero} // all interfaces
 	if host != "" {
 		if ips, err = net.LookupIP(host); err != nil {
-			return fmt.Errorf("address %s: %w", opt.Addr, err)
+			return fmt.Errorf("address %s: %w; use 127.0.0.1:PORT", opt.Addr, err)
 		}
 	}
 	for _, ip := range ips {
