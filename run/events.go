@@ -108,6 +108,19 @@ func Forgiving(log *slog.Logger, s monitor.Sink) monitor.Sink {
 	})
 }
 
+// MendEvents cuts off what a process of a role was writing to its events in dir when it
+// was interrupted, unless one is at work now. It is for who may not begin the role again.
+func MendEvents(d Dir, r Role, dir, command string) error {
+	lock, err := fsx.Acquire(d.Lock(r), fsx.LockOptions{Command: command})
+	if _, held := errors.AsType[*fsx.LockedError](err); held {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(monitor.CutTorn(filepath.Join(dir, monitor.MetricsName)), lock.Release())
+}
+
 // Bus is where further readers of the events are attached, nil before OpenEvents.
 func (p *Process) Bus() *monitor.Bus { return p.bus }
 

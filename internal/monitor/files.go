@@ -111,7 +111,7 @@ func moveForeign(dir string, state FilesState, info *FilesInfo) error {
 		return err
 	}
 	if state.MetricsOffset == 0 {
-		if err := cutTorn(filepath.Join(dir, MetricsName)); err != nil {
+		if err := CutTorn(filepath.Join(dir, MetricsName)); err != nil {
 			return err
 		}
 		if err := move(MetricsName, "metrics_old%d.jsonl"); err != nil {
@@ -272,8 +272,8 @@ func moveAside(path, format string) (string, error) {
 	return to, nil
 }
 
-// cutTorn cuts off a last line that is not whole: nobody would where the file is moved to.
-func cutTorn(path string) error {
+// CutTorn cuts off a last line of events that is not whole, where nobody goes on writing.
+func CutTorn(path string) error {
 	whole, err := wholeLines(path, math.MaxInt64)
 	if info, statErr := os.Stat(path); err != nil || statErr != nil || info.Size() == whole {
 		return err

@@ -172,3 +172,51 @@ func checkRated(t *testing.T, dir string) {
 		}
 	}
 }
+
+// TestMendsEvents: a start that has nothing more to do cuts off what interrupted stages
+// were writing to their events, but not where somebody writes.
+func TestMendsEvents(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	again := func() {
+		t.Helper()
+		if said, err := loopOf(t, dir, "--cycles=1 --seed=5"); err != nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+	}
+	again()
+	events := []string{filepath.Join(dir, "metrics", "run", "metrics.jsonl"), filepath.Join(dir, "metrics", "run", "gatekeeper", "metrics.jsonl")}
+	tear := func() (torn []string) {
+		t.Helper()
+		for _, path := range events {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			torn = append(torn, string(text)+`{"v":1,"ty`)
+			write(t, path, torn[len(torn)-1])
+		}
+		return torn
+	}
+	check := func(want []string) {
+		t.Helper()
+		for i, path := range events {
+			if now, err := os.ReadFile(path); err != nil || string(now) != want[i] {
+				t.Errorf("%s: %v, it ends with %q", path, err, now[max(0, len(now)-40):])
+			}
+		}
+	}
+	torn := tear()
+	held, err := fsx.Acquire(run.Dir{Root: dir}.Lock(run.Gatekeeper), fsx.LockOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again()
+	torn[0] = strings.TrimSuffix(torn[0], `{"v":1,"ty`)
+	check(torn)
+	if err := held.Release(); err != nil {
+		t.Fatal(err)
+	}
+	again()
+	torn[1] = strings.TrimSuffix(torn[1], `{"v":1,"ty`)
+	check(torn)
+}

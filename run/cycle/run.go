@@ -106,6 +106,11 @@ func (l *loop) open() error {
 			return fmt.Errorf("make run directory: %w", err)
 		}
 	}
+	// These two may have decided and learnt all there was when they were interrupted.
+	if err := errors.Join(run.MendEvents(dir, run.Gatekeeper, filepath.Join(dir.Metrics, string(run.Gatekeeper)), l.Command),
+		run.MendEvents(dir, run.Trainer(dir.Training), dir.Learning, l.Command)); err != nil {
+		return fmt.Errorf("mend events: %w", err)
+	}
 	path := filepath.Join(dir.Root, run.CyclesName)
 	emptied := fsx.IsFile(path)
 	journal, entries, err := OpenJournal(dir.Root)
