@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +27,17 @@ type testCluster struct {
 
 // startCluster starts a cluster with members a, b, ..., whose links it returns.
 func startCluster(t *testing.T, members ...string) (*testCluster, []Link) {
+	t.Helper()
+	c, links := makeCluster(t, members...)
+	for i := range c.nodes {
+		c.start(i)
+	}
+	c.ready()
+	return c, links
+}
+
+// makeCluster is startCluster before any server runs.
+func makeCluster(t *testing.T, members ...string) (*testCluster, []Link) {
 	t.Helper()
 	c := &testCluster{t: t, dir: t.TempDir()}
 	c.Mailbox, c.Log = 20<<20, silent
@@ -60,9 +73,7 @@ func startCluster(t *testing.T, members ...string) (*testCluster, []Link) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.start(i)
 	}
-	c.ready()
 	return c, links
 }
 
@@ -217,6 +228,45 @@ func TestClusterFails(t *testing.T) {
 			t.Fatalf("%d of %d chunks came", len(got), number)
 		}
 	}
+}
+
+// A run that begins before all of its servers do waits for them.
+func TestClusterBegins(t *testing.T) {
+	c, _ := makeCluster(t, "a")
+	c.start(0)
+	c.start(1)
+	waits := make(chan struct{})
+	var once sync.Once
+	c.Log = slog.New(slog.NewTextHandler(writer(func(line []byte) {
+		if strings.Contains(string(line), "not ready") {
+			once.Do(func() { close(waits) })
+		}
+	}), nil))
+	ready := make(chan error, 1)
+	go func() {
+		inbox, _, err := c.Inbox(handler{})
+		if err == nil {
+			err = inbox.Close()
+		}
+		ready <- err
+	}()
+	select {
+	case <-waits:
+	case err := <-ready:
+		t.Fatalf("two servers of three keep no game three times: %v", err)
+	}
+	c.start(2)
+	if err := <-ready; err != nil {
+		t.Error(err)
+	}
+}
+
+// writer is an io.Writer of what is done with each of its lines.
+type writer func([]byte)
+
+func (w writer) Write(line []byte) (int, error) {
+	w(line)
+	return len(line), nil
 }
 
 // Servers that are not the run's, or do not know it, are told apart.

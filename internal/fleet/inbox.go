@@ -22,6 +22,7 @@ const (
 	duplicates = 2 * time.Minute  // within which a server drops a second copy
 	apiTime    = 10 * time.Second // for an answer of a server
 	openTime   = time.Minute      // for a cluster that is choosing a leader
+	openPause  = 100 * time.Millisecond
 
 	maxReplicas = 3 // of games and nets in a cluster
 	runConsumer = "run"
@@ -63,21 +64,43 @@ func newInbox(nc *nats.Conn, h Handler, mailbox int64, log *slog.Logger) (Inbox,
 	return x, nil
 }
 
-// openFirst is open, for servers one of which may just have failed: what was asked of that
-// one has no answer, and is asked again.
+// openFirst is open, for servers that have just begun, or one of which has just failed: it
+// asks again, for openTime.
 func (x *natsInbox) openFirst() (err error) {
-	for end := time.Now().Add(openTime); time.Now().Before(end); {
+	for end, first := time.Now().Add(openTime), true; ; first = false {
 		ctx, cancel := context.WithTimeout(context.Background(), apiTime/2)
 		err = x.open(ctx)
 		cancel()
-		if !errors.Is(err, context.DeadlineExceeded) {
-			break
+		if err == nil || !unready(err) {
+			return err
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%w: do all servers of the run run?", err)
+		}
+		if first {
+			x.log.Info("the fleet's servers are not ready; the run waits for them", "error", err, "at_most", openTime)
 		}
 		if x.messages != nil {
 			x.messages.Stop()
 		}
+		time.Sleep(openPause)
 	}
-	return err
+}
+
+// What servers answer, by the numbers of nats-server's errors.json, while one of them is
+// away or has not come yet.
+const (
+	noPeers      = 10005
+	notAvailable = 10008
+)
+
+// unready says whether err is of servers that may be ready later.
+func unready(err error) bool {
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode == noPeers || api.ErrorCode == notAvailable
+	}
+	return errors.Is(err, context.DeadlineExceeded) // whom it asked has failed
 }
 
 // open makes what the server does not have, and takes the mailbox over.

@@ -73,6 +73,7 @@ func startHost(t *testing.T, o HostOptions) (link fleet.Link, log *said, close f
 	select {
 	case link = <-links:
 	case err := <-done:
+		done <- nil // for close
 		t.Fatalf("host: %v\n%s", err, log)
 	}
 	if again, err := fleet.ParseLink(link.String()); err != nil || again != link {
@@ -104,10 +105,10 @@ func playTraced(t *testing.T, ctx context.Context, link fleet.Link, root string,
 }
 
 // gamesOf are the games of a process below a run's directory, by their numbers; each is
-// there once.
+// there once. What is just being written, a hidden file, does not count.
 func gamesOf(t *testing.T, root, process string) map[uint64]*record.Game {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(root, "selfplay", "*", process, "*"))
+	paths, err := filepath.Glob(filepath.Join(root, "selfplay", "*", process, "[^.]*"))
 	if err != nil {
 		t.Fatal(err)
 	}
