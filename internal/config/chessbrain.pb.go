@@ -8184,13 +8184,13 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
 	"\x06period\x18\x02 \x01(\x03:\x03100B\f\x8a\xb5\x18\b[1,1e15]R\x06period\x12C\n" +
 	"\aweights\x18\x03 \x01(\x0e2$.chessbrain.config.v1.Export.Weights:\x03RAWR\aweights\x12\x12\n" +
-	"\x04data\x18\x04 \x01(\tR\x04data\"\xe0\x04\n" +
+	"\x04data\x18\x04 \x01(\tR\x04data\"\xf3\x04\n" +
 	"\x06Export\x12;\n" +
 	"\bexporter\x18\x01 \x01(\t:\vsafetensorsB\x12\x92\xb5\x18\x0e\n" +
 	"\bexporter\x18\v \x01R\bexporter\x12>\n" +
-	"\x04path\x18\x02 \x01(\t:*models/{job}-{training}-s{samples}-d{rows}R\x04path\x12\x99\x01\n" +
-	"\aweights\x18\x03 \x01(\x0e2$.chessbrain.config.v1.Export.Weights:\x03RAWBT\x92\xb5\x18P\n" +
-	"\x0eexport-weights\x18\v*<Weights of exported nets: as trained (raw) or averaged (swa)R\aweights\x12;\n" +
+	"\x04path\x18\x02 \x01(\t:*models/{job}-{training}-s{samples}-d{rows}R\x04path\x12\xac\x01\n" +
+	"\aweights\x18\x03 \x01(\x0e2$.chessbrain.config.v1.Export.Weights:\x03RAWBg\x92\xb5\x18c\n" +
+	"\x0eexport-weights\x18\v*OWeights of exported nets and of the players: as trained (raw) or averaged (swa)R\aweights\x12;\n" +
 	"\x11every_checkpoints\x18\x04 \x01(\x05:\x010B\v\x8a\xb5\x18\a[0,1e6]R\x10everyCheckpoints\x12\"\n" +
 	"\x04keep\x18\x05 \x01(\x05:\x010B\v\x8a\xb5\x18\a[0,1e6]R\x04keep\x12:\n" +
 	"\tpublisher\x18\x06 \x01(\t:\tdirectoryB\x11\x92\xb5\x18\r\n" +

@@ -75,15 +75,15 @@ func (p *publisher) exportOnce(ctx context.Context) error {
 	return p.notePublished(list, set)
 }
 
-// exportNet is the net that is published, and which weights it has. The
+// exportNet is the net that is published and played with, and which weights it has. The
 // average's statistics were measured when the checkpoint was written.
-func (p *publisher) exportNet() (weights string, net *nn.Net) {
-	if p.cfg.Export.Averaged {
-		if swa := p.trainer.SWA(); swa != nil {
+func (c *core) exportNet() (weights string, net *nn.Net) {
+	if c.cfg.Export.Averaged {
+		if swa := c.trainer.SWA(); swa != nil {
 			return "swa", swa
 		}
 	}
-	return "raw", p.trainer.Net()
+	return "raw", c.trainer.Net()
 }
 
 // export writes the net through the exporter and publishes the files in their

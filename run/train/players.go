@@ -86,10 +86,11 @@ func (p *players) refresh() error {
 	return p.publish()
 }
 
-// publish hands the newest weights to the players.
+// publish hands the newest weights to the players, averaged ones where such are exported.
 func (p *players) publish() error {
 	name, began := p.netName(), time.Now()
-	if err := p.nets.Publish(name, p.trainer.Net(), uint64(p.trainer.NumSamples())); err != nil {
+	_, net := p.exportNet()
+	if err := p.nets.Publish(name, net, uint64(p.trainer.NumSamples())); err != nil {
 		return err
 	}
 	p.published = time.Now()

@@ -1,10 +1,12 @@
 package train
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
 
@@ -44,5 +46,22 @@ func TestPlayersWait(t *testing.T) {
 	}
 	if episodes != 48 || most > 48/leadShare {
 		t.Errorf("%d episodes; %d games were ahead of the trainer", episodes, most)
+	}
+}
+
+// Where averaged weights are exported, they play the run's games.
+func TestAveragedPlay(t *testing.T) {
+	games := map[string][]*record.Game{}
+	for _, weights := range []string{"RAW", "SWA"} {
+		dir := t.TempDir()
+		train(t, dir, "--deterministic=true --episodes=20 --swa-period=1 export { weights: "+weights+" }")
+		games[weights] = gamesOf(t, dir)
+	}
+	raw, averaged := games["RAW"], games["SWA"]
+	if len(raw) != 20 || len(averaged) != 20 || !reflect.DeepEqual(raw[0].Plies, averaged[0].Plies) {
+		t.Fatalf("%d and %d games, the first of the same net; want 20 each", len(raw), len(averaged))
+	}
+	if raw[19].Plies[0].Orig == averaged[19].Plies[0].Orig {
+		t.Error("after the steps of 19 games the averaged weights see the start as the trained ones do")
 	}
 }
