@@ -11,7 +11,7 @@
 // Reading back after a start, whatever happened before it:
 //
 //	scan, err := replay.ScanDir(ctx, fsx.OS, "run/selfplay")
-//	split := replay.NewSplit(1_000_000, 50_000, 0.05)
+//	split := replay.NewSplit(1_000_000, 0.05)
 //	for _, g := range scan.Games {
 //		split.Window(g.ID).Add(g)
 //	}

@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"io"
+	"math"
 	"sync"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -14,9 +15,8 @@ import (
 // first, in the order of Add. Games are shared and never changed. Safe for
 // concurrent use.
 type Window struct {
-	maxRows int
-
 	mu      sync.RWMutex
+	maxRows int
 	entries entries // the games are entries[head:]; never changed in place, so that views stay whole
 	head    int
 	ids     map[[16]byte]struct{}
@@ -44,6 +44,12 @@ func rowWeight(p *record.Ply) uint64 {
 // but always at least the newest game.
 func NewWindow(maxRows int) *Window {
 	return &Window{maxRows: maxRows, ids: map[[16]byte]struct{}{}}
+}
+
+func (w *Window) resize(maxRows int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.maxRows = maxRows
 }
 
 // Add puts a game in as the newest and drops the oldest ones that no longer
@@ -129,7 +135,9 @@ func (w *Window) load(data []byte, lookup func(id [16]byte) *record.Game) error 
 	if err != nil {
 		return err
 	}
+	w.mu.RLock()
 	fresh := NewWindow(w.maxRows)
+	w.mu.RUnlock()
 	fresh.nextSeq = next - uint64(len(ids))
 	missing := &MissingGamesError{Wanted: len(ids)}
 	for _, id := range ids {
@@ -192,10 +200,21 @@ type Split struct {
 	share             float64
 }
 
-// NewSplit returns two empty windows. share of the games, 0..1, go to the
-// validation window.
-func NewSplit(trainRows, validationRows int, share float64) *Split {
-	return &Split{Train: NewWindow(trainRows), Validation: NewWindow(validationRows), share: share}
+// NewSplit returns two empty windows, that for training of so many rows. share of the
+// games, 0..1, go to the validation window, which holds as many rows as are held out while
+// the other fills, so that both cover the same games: older ones would measure how far the
+// net has come from those that played them.
+func NewSplit(rows int, share float64) *Split {
+	s := &Split{Train: NewWindow(0), Validation: NewWindow(0), share: share}
+	s.Resize(rows)
+	return s
+}
+
+// Resize changes how many rows the window for training holds, and the other in proportion.
+// What does not fit any more leaves with the next Add.
+func (s *Split) Resize(rows int) {
+	s.Train.resize(rows)
+	s.Validation.resize(max(1, int(math.Round(float64(rows)*s.share/(1-s.share)))))
 }
 
 // Window returns the window that a game belongs to.

@@ -211,10 +211,36 @@ func TestWindowConcurrent(t *testing.T) {
 	}
 }
 
+// TestResize: both windows grow and shrink with the next game.
+func TestResize(t *testing.T) {
+	const plies = 10
+	rows := testRows(plies)
+	s := NewSplit(8*rows, 0.2)
+	next := uint64(0)
+	hold := func(train, validation int) {
+		t.Helper()
+		for _, g := range testGames(next, next+100, plies) {
+			s.Window(g.ID).Add(g)
+		}
+		next += 100
+		if s.Train.Games() != train || s.Validation.Games() != validation {
+			t.Errorf("%d and %d games, want %d and %d", s.Train.Games(), s.Validation.Games(), train, validation)
+		}
+	}
+	hold(8, 2)
+	s.Resize(4 * rows)
+	if s.Train.Games() != 8 {
+		t.Errorf("%d games before the next one comes", s.Train.Games())
+	}
+	hold(4, 1)
+	s.Resize(16 * rows)
+	hold(16, 4)
+}
+
 // TestSplit: each game is on one side as a whole, by its id alone.
 func TestSplit(t *testing.T) {
 	const share, n = 0.2, 600
-	s := NewSplit(1<<20, 1<<20, share)
+	s := NewSplit(1<<20, share)
 	for _, g := range testGames(0, n, 3) {
 		s.Window(g.ID).Add(g)
 		if in := slices.Contains(s.Validation.IDs(), g.ID); in != record.IsValidation(g.ID, share) {

@@ -5647,6 +5647,9 @@ type Training struct {
 	Swa *SWA `protobuf:"bytes,24,opt,name=swa" json:"swa,omitempty"`
 	// Rows of the replay window; the oldest games leave first.
 	ReplaySize *int64 `protobuf:"varint,25,opt,name=replay_size,json=replaySize,def=500000" json:"replay_size,omitempty"`
+	// The newest rows of the run are in the window, this share of all that it has had, as long as these are fewer than
+	// replay_size, but at least 10 batches: what a net has played that knew little leaves early. 0 = always replay_size.
+	ReplayShare *float64 `protobuf:"fixed64,43,opt,name=replay_share,json=replayShare,def=0" json:"replay_share,omitempty"`
 	// With source SELFPLAY or DIR, a trainer on a GPU keeps the rows of the window there, some 2.4 KB each, if they take at
 	// most half of its free memory; a step then copies their numbers. Results do not depend on it.
 	DeviceWindow *bool `protobuf:"varint,39,opt,name=device_window,json=deviceWindow,def=1" json:"device_window,omitempty"`
@@ -5706,6 +5709,7 @@ const (
 	Default_Training_HaltOnGradientNorm    = bool(false)
 	Default_Training_BnMomentum            = float64(0.1)
 	Default_Training_ReplaySize            = int64(500000)
+	Default_Training_ReplayShare           = float64(0)
 	Default_Training_DeviceWindow          = bool(true)
 	Default_Training_Symmetries            = bool(false)
 	Default_Training_StTheta               = float64(0.8333333333333334)
@@ -5942,6 +5946,13 @@ func (x *Training) GetReplaySize() int64 {
 		return *x.ReplaySize
 	}
 	return Default_Training_ReplaySize
+}
+
+func (x *Training) GetReplayShare() float64 {
+	if x != nil && x.ReplayShare != nil {
+		return *x.ReplayShare
+	}
+	return Default_Training_ReplayShare
 }
 
 func (x *Training) GetDeviceWindow() bool {
@@ -7941,7 +7952,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\tModelKind\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
 	"\n" +
-	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\xde\x1a\n" +
+	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\xa3\x1b\n" +
 	"\bTraining\x12W\n" +
 	"\x06source\x18\x01 \x01(\x0e2%.chessbrain.config.v1.Training.Source:\bSELFPLAYB\x0e\x92\xb5\x18\n" +
 	"\n" +
@@ -8001,7 +8012,9 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x03swa\x18\x18 \x01(\v2\x19.chessbrain.config.v1.SWAR\x03swa\x12H\n" +
 	"\vreplay_size\x18\x19 \x01(\x03:\x06500000B\x1f\x8a\xb5\x18\b[1,1e11]\x92\xb5\x18\x0f\n" +
 	"\vreplay-size\x18\tR\n" +
-	"replaySize\x12)\n" +
+	"replaySize\x12C\n" +
+	"\freplay_share\x18+ \x01(\x01:\x010B\x1d\x8a\xb5\x18\x05[0,1]\x92\xb5\x18\x10\n" +
+	"\freplay-share\x18\tR\vreplayShare\x12)\n" +
 	"\rdevice_window\x18' \x01(\b:\x04trueR\fdeviceWindow\x129\n" +
 	"\n" +
 	"symmetries\x18\x1c \x01(\b:\x05falseB\x12\x92\xb5\x18\x0e\n" +

@@ -65,11 +65,24 @@ func (s Source) HasGames() bool { return s == OwnGames || s == OtherGames }
 
 // Window is the rows that a training draws from.
 type Window struct {
-	record.Extra // targets that rows have
-	Rows         int64
+	record.Extra         // targets that rows have
+	Rows         int64   // at most
+	Share        float64 // at most so many of all rows, 0 = no limit
+	Least        int64   // but at least so many
 	HeldOut      float64 // share of the games that are never trained on
 	Symmetries   bool    // a row is shown in one of its symmetries, drawn anew each time
 }
+
+// RowsOf is how many rows the window of a run holds that has had so many.
+func (w *Window) RowsOf(all int64) int64 {
+	if w.Share == 0 {
+		return w.Rows
+	}
+	return min(w.Rows, max(w.Least, int64(w.Share*float64(all))))
+}
+
+// leastBatches of rows are in a window, as far as there are so many, whatever its share of all rows is.
+const leastBatches = 10
 
 // CheckShuffle refuses the shuffle in dir if its rows lack targets that are learnt.
 func (w *Window) CheckShuffle(dir string, m *shuffle.Manifest) error {
@@ -187,7 +200,7 @@ func TrainingOf(e *config.Effective) *Training {
 func windowOf(c *config.Config) Window {
 	t := c.GetTraining()
 	return Window{Extra: record.Extra{ShortTerm: t.GetStTheta(), Ahead: auxiliary(c)},
-		Rows: t.GetReplaySize(), HeldOut: t.GetValidation().GetShare(), Symmetries: t.GetSymmetries()}
+		Rows: t.GetReplaySize(), Share: t.GetReplayShare(), Least: leastBatches * int64(t.GetBatchSize()), HeldOut: t.GetValidation().GetShare(), Symmetries: t.GetSymmetries()}
 }
 
 // ExportOf reads how nets leave a training.

@@ -42,3 +42,21 @@ func TestTrainingOfDefaults(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 }
+
+// A window is a share of all rows, between 10 batches and its size.
+func TestRowsOf(t *testing.T) {
+	e, err := config.Resolve(config.Input{Overrides: []string{"run_dir=r,training.batch_size=100,training.replay_size=20000,training.replay_share=0.25"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := TrainingOf(e).Window
+	for all, want := range map[int64]int64{0: 1000, 4_000: 1000, 40_000: 10_000, 80_000: 20_000, 1 << 40: 20_000} {
+		if got := w.RowsOf(all); got != want {
+			t.Errorf("of %d rows %d are in the window, want %d", all, got, want)
+		}
+	}
+	w.Share = 0
+	if got := w.RowsOf(100); got != 20_000 {
+		t.Errorf("without a share: %d rows", got)
+	}
+}

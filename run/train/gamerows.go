@@ -5,12 +5,10 @@ import (
 	"context"
 	"iter"
 	"log/slog"
-	"math"
 
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
-	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
@@ -23,14 +21,6 @@ type gameRows struct {
 	extra   record.Extra
 	sampler func() string // the name of the one in use
 	log     *slog.Logger
-}
-
-// newSplit returns the windows of games, empty. That for validation holds as many rows
-// as are held out while the one for training fills, so that both cover the same games.
-// Older games would measure how far the net has come from those that played them.
-func newSplit(w *setup.Window) *replay.Split {
-	heldOut := math.Round(float64(w.Rows) * w.HeldOut / (1 - w.HeldOut))
-	return replay.NewSplit(int(w.Rows), max(1, int(heldOut)), w.HeldOut)
 }
 
 // openGameRows draws from the windows of the run.

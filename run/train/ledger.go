@@ -35,7 +35,7 @@ type ledger struct {
 
 // newLedger returns the ledger of a training, without games.
 func newLedger(c *core, outputs *play.Outputs) *ledger {
-	l := &ledger{core: c, outputs: outputs, games: newSplit(&c.cfg.Window)}
+	l := &ledger{core: c, outputs: outputs, games: replay.NewSplit(int(c.cfg.Window.Rows), c.cfg.Window.HeldOut)}
 	if c.cfg.Source.HasGames() {
 		l.root = c.cfg.From(c.dir)
 	}
@@ -202,6 +202,7 @@ func (l *ledger) enter(g *record.Game, episode, step int64) (validation bool, er
 	if err := l.journal.Enter(run.Entry{Episode: episode, Game: fmt.Sprintf("%x", g.ID), Ordinal: g.Ordinal, Step: step}); err != nil {
 		return false, err
 	}
+	l.games.Resize(int(l.cfg.Window.RowsOf(l.state.Rows)))
 	window := l.games.Window(g.ID)
 	window.Add(g)
 	return window == l.games.Validation, nil
