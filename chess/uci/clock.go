@@ -2,6 +2,7 @@ package uci
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -188,6 +189,9 @@ const maxNumber = 1_000_000_000
 // maxPerft bounds the plies of go perft.
 const maxPerft = 20
 
+// noPerft are the plies of a go perft that is wrong. It asks for no move.
+const noPerft = -1
+
 // limits says when a search ends. Whatever they say, it ends where its outcome is
 // proven and where the tree has used its room.
 type limits struct {
@@ -200,7 +204,7 @@ type limits struct {
 	infinite bool  // until stop
 	ponder   bool  // until ponderhit or stop; then the others count
 	only     []chess.Move
-	perft    int // plies to count; no search at all
+	perft    int // plies to count, or noPerft; no search at all
 }
 
 // timed says whether a time limits the search.
@@ -216,43 +220,73 @@ func (l *limits) visits(plain int) int {
 }
 
 // parseGo reads the arguments of go in a position; unknown words are ignored, as
-// the protocol asks.
-func parseGo(args []string, b *chess.Board) (limits, error) {
-	var l limits
+// the protocol asks. A limit that is wrong is none: the GUI waits for a move in any
+// case, and the rest has to lead to one.
+func parseGo(args []string, b *chess.Board) (l limits, wrong []error) {
 	values := map[string]int{}
 	for i := 0; i < len(args); i++ {
-		switch name := args[i]; name {
-		case "infinite":
+		switch name := args[i]; {
+		case name == "infinite":
 			l.infinite = true
-		case "ponder":
+		case name == "ponder":
 			l.ponder = true
-		case "searchmoves":
+		case !isGoWord(name): // ignored
+		case i+1 == len(args) || isGoWord(args[i+1]):
+			wrong = append(wrong, fmt.Errorf("go %s wants %s", name, wanted(name)))
+		case name == "searchmoves":
 			for ; i+1 < len(args) && !isGoWord(args[i+1]); i++ {
 				m, err := b.ParseUCI(args[i+1])
 				if err != nil {
-					return l, fmt.Errorf("go searchmoves: %w", err)
+					wrong = append(wrong, fmt.Errorf("go searchmoves: %w", err))
+					continue
 				}
 				l.only = append(l.only, m)
 			}
-			if len(l.only) == 0 {
-				return l, fmt.Errorf("go searchmoves wants moves")
-			}
 		default:
-			if !isGoWord(name) {
-				continue
-			}
 			i++
-			if i == len(args) {
-				return l, fmt.Errorf("go %s wants a number", name)
+			if n, ok := goNumber(name, args[i]); ok {
+				values[name] = n
+			} else {
+				wrong = append(wrong, fmt.Errorf("go %s wants %s, not %q", name, wanted(name), args[i]))
 			}
-			n, err := strconv.Atoi(args[i])
-			if err != nil {
-				return l, fmt.Errorf("go %s wants a number, not %q", name, args[i])
-			}
-			values[name] = max(-maxNumber, min(n, maxNumber))
 		}
 	}
-	return l, l.take(values, b.SideToMove())
+	l.take(values, b.SideToMove())
+	if slices.Contains(args, "perft") && l.perft == 0 {
+		l.perft = noPerft
+	}
+	return l, wrong
+}
+
+// goNumber reads the number of a word of go and says whether it is one that the word may
+// have. A clock may be below zero: it is overdrawn.
+func goNumber(name, text string) (n int, ok bool) {
+	n, err := strconv.Atoi(text)
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // too large a number is bounded as any
+		return 0, false
+	}
+	switch name {
+	case "nodes", "depth", "mate", "movestogo":
+		ok = n >= 0
+	case "perft":
+		ok = n >= 1 && n <= maxPerft
+	default:
+		ok = true
+	}
+	return max(-maxNumber, min(n, maxNumber)), ok
+}
+
+// wanted says what stands behind a word of go.
+func wanted(name string) string {
+	switch name {
+	case "searchmoves":
+		return "moves"
+	case "nodes", "depth", "mate", "movestogo":
+		return "a number, 0 or more"
+	case "perft":
+		return fmt.Sprintf("plies, 1 to %d", maxPerft)
+	}
+	return "a number"
 }
 
 // isGoWord says whether a word of go has a meaning.
@@ -261,8 +295,8 @@ func isGoWord(word string) bool { return slices.Contains(goWords, word) }
 var goWords = []string{"searchmoves", "ponder", "wtime", "btime", "winc", "binc", "movestogo", "depth", "nodes", "mate", "movetime", "infinite", "perft"}
 
 // take sets the limits that are numbers.
-func (l *limits) take(values map[string]int, side chess.Color) error {
-	l.nodes, l.depth, l.mate = max(0, values["nodes"]), max(0, values["depth"]), max(0, values["mate"])
+func (l *limits) take(values map[string]int, side chess.Color) {
+	l.nodes, l.depth, l.mate, l.perft = values["nodes"], values["depth"], values["mate"], values["perft"]
 	time0, increment := "wtime", "winc"
 	if side == chess.Black {
 		time0, increment = "btime", "binc"
@@ -272,13 +306,6 @@ func (l *limits) take(values map[string]int, side chess.Color) error {
 		l.moveTime = ms(max(1, n))
 	} else if left, ok := values[time0]; ok {
 		l.onClock = true
-		l.clock = clock{left: ms(left), increment: ms(max(0, values[increment])), movesToGo: max(0, values["movestogo"])}
+		l.clock = clock{left: ms(left), increment: ms(max(0, values[increment])), movesToGo: values["movestogo"]}
 	}
-	if n, ok := values["perft"]; ok {
-		if n < 1 || n > maxPerft {
-			return fmt.Errorf("go perft wants plies, 1 to %d, not %d", maxPerft, n)
-		}
-		l.perft = n
-	}
-	return nil
 }

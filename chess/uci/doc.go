@@ -7,7 +7,8 @@
 // The engine's commands: uci, isready, setoption (options.go), ucinewgame, position,
 // go, stop, ponderhit, quit; go with nodes, depth, movetime, the clocks, mate,
 // infinite, ponder, searchmoves, and perft. What is wrong or unknown is answered
-// with info string and changes nothing.
+// with info string and changes nothing; a go with a wrong argument finds a move by
+// its other ones, by those of a plain go where there are none.
 //
 // Nodes are visits of the root, those of a kept tree included; depth is the mean
 // plies of the simulations and seldepth those of the deepest one. Whatever the

@@ -128,7 +128,7 @@ func (e *Engine) command(ctx context.Context, text string) (quit bool) {
 		}
 	case "go":
 		e.finish()
-		err = e.start(ctx, args, time.Now())
+		e.start(ctx, args, time.Now())
 	case "stop":
 		e.stop()
 	case "ponderhit":

@@ -109,12 +109,11 @@ func TestWrongInput(t *testing.T) {
 	for _, line := range []string{
 		"position", "position fen", "position fen 8/8/8/8 w - - 0 1", "position startpos moves e2e5", "position startpos e2e4",
 		"position fen rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 moves e7e5 \"", "position startpos moves e2e4 x",
-		"go nodes", "go nodes many", "go movetime 1e3", "go searchmoves e2e4",
 		"setoption", "setoption name", "setoption name Nodes", "setoption name Nodes value 0", "setoption name Nodes value NaN",
 		"setoption name Cpuct value NaN", "setoption name Cpuct value -1", "setoption name MinibatchSize value 257",
 		"setoption name UCI_Chess960 value yes", "setoption name Hash value 0", "setoption name Threads value 2",
-		"setoption Nodes value 3", "setoption name SyzygyPath value /no/such/directory", "go searchmoves", "go searchmoves e7e5 e2e4",
-		"go searchmoves nodes 3", "go perft 0", "go perft 21", "go wtime", "hello", "xboard", "\x00\xff",
+		"setoption Nodes value 3", "setoption name SyzygyPath value /no/such/directory",
+		"go perft 0", "go perft 21", "go perft many", "hello", "xboard", "\x00\xff",
 	} {
 		g.send(line, "isready")
 		_, before := g.expect("readyok")
@@ -131,6 +130,30 @@ func TestWrongInput(t *testing.T) {
 	if got := g.bestMove("go nodes 5"); got[1] < '6' { // still after 1.e4: black moves
 		t.Errorf("bestmove %s: the position was lost", got)
 	}
+}
+
+// TestWrongGo sends a go that is wrong in part: one info line, and a move all the same.
+func TestWrongGo(t *testing.T) {
+	g := play(t.Context(), t, &mcts.HashEvaluator{})
+	g.send("setoption name Nodes value 5", "position startpos moves e2e4")
+	for _, line := range []string{
+		"go movetime abc", "go movetime 1e3", "go movetime", "go depth x", "go nodes many", "go nodes", "go nodes -1", "go mate -1",
+		"go wtime abc", "go btime abc wtime 100", "go wtime", "go btime 50 movestogo x",
+		"go searchmoves", "go searchmoves e2e4", "go searchmoves e7e5 e2e4", "go searchmoves nodes 3",
+	} {
+		g.send(line)
+		best, before := g.expect("bestmove ")
+		if len(before) == 0 || !strings.HasPrefix(before[0], "info string error: go ") {
+			t.Errorf("%q was answered with %q", line, before)
+		}
+		if slices.ContainsFunc(before[1:], func(s string) bool { return strings.HasPrefix(s, "info string") }) {
+			t.Errorf("%q was answered twice: %q", line, before)
+		}
+		b := boardOf(t, "position startpos moves e2e4")
+		checkBest(t, &b, best)
+	}
+	g.send("go ponder btime abc", "ponderhit") // pondering without any limit ends with it
+	g.expect("bestmove ")
 }
 
 // TestGame plays a game against itself. Each position continues the last, so that

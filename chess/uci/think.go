@@ -16,20 +16,23 @@ import (
 // clock.
 const burst = 1024
 
-// start begins a search, or a perft, in the background.
-func (e *Engine) start(ctx context.Context, args []string, began time.Time) error {
-	l, err := parseGo(args, e.line.Board())
-	if err != nil {
-		return err
+// start says what is wrong with the arguments of go and begins a search, or a perft, in
+// the background.
+func (e *Engine) start(ctx context.Context, args []string, began time.Time) {
+	l, wrong := parseGo(args, e.line.Board())
+	for _, err := range wrong {
+		e.fault(err)
+	}
+	if l.perft == noPerft {
+		return
 	}
 	ctx, e.cancel = context.WithCancel(ctx)
 	e.span = newSpan(l, began, time.Duration(e.settings.overheadMS)*time.Millisecond, e.cancel)
 	if l.perft > 0 {
 		e.wait.Go(func() { e.perft(ctx, l.perft) })
-		return nil
+		return
 	}
 	e.wait.Go(func() { e.think(ctx, e.span) })
-	return nil
 }
 
 // think finds a move and sends it as soon as it may be sent. In a position that
