@@ -8,7 +8,7 @@
 #   scripts/synchronous_loop.sh chess runs/chess main b10c128 1 --cycles 100 --mcts-simulations 200 --gate-games 100
 #
 # NAMEOFRUN     name of the run, first part of its nets' names
-# BASEDIR       directory of the run: new, or that of a closed loop of the same name and MODELKIND
+# BASEDIR       directory of the run: new, or that of a closed loop of the same name and MODELKIND; not one of chessbrain train
 # TRAININGNAME  name of the training, second part of the nets' names
 # MODELKIND     such as b6c64 or 64x6, see configs/models.textproto. Another one in a used directory is refused. To grow
 #               the net of a run, add --grow b10c128@0 at the end: docs/LOOP.md
@@ -78,6 +78,10 @@ for number in NUM_GAMES_PER_CYCLE NUM_TRAIN_SAMPLES_PER_EPOCH NUM_TRAIN_SAMPLES_
 	[[ ${!number} =~ ^[0-9]{1,15}$ ]] || refuse "$number=${!number}: want a number"
 done
 [ "$BATCHSIZE" -gt 0 ] || refuse "BATCHSIZE=0: want 1 or more"
+# The program would refuse that directory, too, but by the first field that differs.
+trained=$(find "$base/train" -path '*/checkpoints/*' \( -name source.section -o -name loader.section \) 2>/dev/null | head -n 1 || true)
+[ -z "$trained" ] || [ -e "$base/cycles.jsonl" ] ||
+	refuse "BASEDIR \"$base\" belongs to a run of chessbrain train, which a closed loop cannot take over: name another BASEDIR, or go on with: chessbrain train $base"
 
 here=$(cd "$(dirname "$0")" && pwd)
 program=${CHESSBRAIN:-$here/../bin/chessbrain}

@@ -121,11 +121,13 @@ func TestLoopScriptHoldsTheRun(t *testing.T) {
 		cmd.Dir = dir
 		runs(t, cmd, exitOK, "")
 	}
+	const ofTrain = "synchronous_loop: BASEDIR \"trained\" belongs to a run of chessbrain train, which a closed loop cannot take over: " +
+		"name another BASEDIR, or go on with: chessbrain train trained\n"
 	for _, c := range []struct{ args, want string }{
-		{"a trained main 16x1 0", "learns from games as they are played"},
-		{"a trained other 8x1 0", "training main of trained learns from games as they are played; training other, on shuffles, would take its place"},
+		{"a trained main 16x1 0", ofTrain},
+		{"a trained other 8x1 0", ofTrain},
+		{"b trained main 8x1 0", ofTrain},
 		{"b looped other 8x1 0", `name: "a" -> "b"`},
-		{"a trained main 8x1 0", "model.arch.conv_tower.filters: 16 -> 8"},
 		{"a looped main 8x1 0", "model.arch.conv_tower.filters: 16 -> 8"},
 		{"b looped main 16x1 0", `name: "a" -> "b"`},
 	} {
@@ -136,6 +138,9 @@ func TestLoopScriptHoldsTheRun(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		if cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), c.want) || strings.Contains(string(out), "goes on\n") {
 			t.Errorf("%s: %v, want exit code 2 and %q:\n%s", c.args, err, c.want, out)
+		}
+		if c.want == ofTrain && string(out) != ofTrain {
+			t.Errorf("%s said more than the script's own words:\n%s", c.args, out)
 		}
 		if after := listing(t, at); after != before {
 			t.Errorf("%s changed the directory:\n%s\nbefore:\n%s", c.args, after, before)
