@@ -55,7 +55,8 @@ func (s *Shown) Games() []record.View {
 }
 
 // look keeps a game as it is, if somebody watches, and it has or finds a place. A game that
-// is on show is looked at again after a while only.
+// is on show is looked at again after a while only; its end is looked at in any case. One that
+// has ended finds no place: there is nothing to watch any more.
 func (s *Shown) look(g *record.Game) {
 	until := s.until.Load()
 	if until == 0 {
@@ -66,7 +67,10 @@ func (s *Shown) look(g *record.Game) {
 		s.until.CompareAndSwap(until, 0)
 		return
 	}
-	if !s.mu.TryLock() {
+	over := g.End != record.EndUnknown
+	if over {
+		s.mu.Lock() // no move comes after it, and the game would pass for one under way
+	} else if !s.mu.TryLock() {
 		return // another worker looks: the next move will do
 	}
 	defer s.mu.Unlock()
@@ -75,11 +79,14 @@ func (s *Shown) look(g *record.Game) {
 		p := &s.games[i]
 		age := now.Sub(p.at)
 		if p.game.Ordinal == g.Ordinal && age < shownGone {
-			if g.End == record.EndUnknown && age < shownEvery {
+			if !over && age < shownEvery {
 				return
 			}
 			place = p
 			break
+		}
+		if over {
+			continue
 		}
 		if age >= shownGone || p.game.End != record.EndUnknown && age >= shownEnd {
 			place = p

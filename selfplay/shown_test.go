@@ -3,6 +3,9 @@ package selfplay
 import (
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/chessbrain/chessbrain/record"
 )
 
 // TestShown watches games while they are played: they are those that are played, none is
@@ -42,5 +45,36 @@ func TestShown(t *testing.T) {
 		if err != nil || !slices.Equal(v.Moves, full.Moves[:len(v.Moves)]) {
 			t.Errorf("game %d: shown %v, played %v, %v", v.Game, v.Moves, full.Moves, err)
 		}
+	}
+}
+
+// TestShownEnd: a watched game is shown as over as soon as it is, also where another worker
+// looks meanwhile; one that nobody watched is not shown for its end.
+func TestShownEnd(t *testing.T) {
+	played := &collector{}
+	mustRun(t, worker(played, NewTickets(0, 2)))
+	games := played.byOrdinal(t)
+	var s Shown
+	s.Games()
+	running := *games[0]
+	running.End = record.EndUnknown
+	s.look(&running)
+	s.look(games[1])
+	s.mu.Lock() // as another worker does
+	looked := make(chan struct{})
+	go func() {
+		defer close(looked)
+		s.look(games[0])
+	}()
+	select {
+	case <-looked:
+		t.Error("an end was passed over while another worker looked")
+	case <-time.After(20 * time.Millisecond):
+	}
+	s.mu.Unlock()
+	<-looked
+	views := s.Games()
+	if len(views) != 1 || views[0].Game != 0 || views[0].End == "" {
+		t.Errorf("shown: %+v", views)
 	}
 }

@@ -198,7 +198,9 @@ func TestBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.playing.value = append(s.playing.value, games[0].View, games[1].View) // as if they were under way
+	underWay := games[0].View
+	underWay.Result, underWay.End = "*", ""
+	s.playing.value = append(s.playing.value, underWay, games[1].View) // as if one were under way and the other just over
 	s.playing.at = time.Now().AddDate(1000, 0, 0)
 	status, err := s.Status()
 	if err != nil {
@@ -211,7 +213,9 @@ func TestBrowser(t *testing.T) {
 	painted := map[string]string{
 		"overview": `document.querySelectorAll('.tile').length > 2 && document.querySelector('.tile').innerText.startsWith('done') &&
 			document.body.innerText.includes('done: 5 cycles done (--cycles 5)') && !document.body.innerText.includes('nobody works on it')`,
-		"games":     "document.querySelectorAll('.mini svg.board use').length > 8 && document.querySelectorAll('tbody tr').length == 8",
+		"games": fmt.Sprintf(`document.querySelectorAll('.mini svg.board use').length > 8 && document.querySelectorAll('tbody tr').length == 8 &&
+			[...document.querySelectorAll('.mini')].map((b) => b.matches('.over') + b.innerText.split('\n').at(-1)).join() == 'falseply %d,trueover: %s %s'`,
+			len(underWay.Moves), games[1].Result, games[1].End),
 		"search":    "document.querySelectorAll('tbody tr').length == 22 && document.querySelectorAll('.arrow').length > 0",
 		"learning":  "document.querySelectorAll('.chart path.curve').length > 6 && document.body.innerText.includes('of mine')",
 		"compare":   "document.body.innerText.includes('Settings that differ') && document.querySelectorAll('.chart path.curve').length > 10",

@@ -9,7 +9,7 @@ export function games(main, id) {
   const list = el("div");
   const filter = el("input", { type: "search", class: "long", placeholder: "result, end, net or opening", "aria-label": "Filter the finished games" });
   main.append(
-    el("section", { class: "card" }, el("h2", null, "Under way"), boards),
+    el("section", { class: "card" }, el("h2", null, "Under way, or just over"), boards),
     el("p"), viewer, el("p"),
     el("section", { class: "card" }, el("h2", null, "Finished, the newest first"), el("div", { class: "controls" }, filter), list));
   const slots = new Map(); // boards by place: they are redrawn, not replaced, so that a pointer stays on one
@@ -66,9 +66,11 @@ export function games(main, id) {
           boards.append(slot.button);
         }
         slot.game = game;
+        slot.button.classList.toggle("over", Boolean(game.end));
+        const stand = game.end ? `over: ${game.result} ${game.end}` : `ply ${game.plies}`;
         slot.button.replaceChildren(
-          draw(new Position(game.fen), { last: game.last, label: `game ${game.game} after ${game.plies} plies` }), bar(game.value),
-          el("span", { class: "caption" }, el("span", null, `game ${game.game}`), el("span", null, game.end ? `${game.result} ${game.end}` : `ply ${game.plies}`)));
+          draw(new Position(game.fen), { last: game.last, label: `game ${game.game}, ${stand}` }), bar(game.value),
+          el("span", { class: "caption" }, el("span", null, `game ${game.game}`), el("span", null, stand)));
       });
       for (const [i, slot] of slots) if (i >= g.length) { slot.button.remove(); slots.delete(i); }
     },

@@ -164,6 +164,9 @@ func (s *Screen) drawBoards(c *canvas, y, chosen int) {
 		}
 		c.board(x, y, 2, v.FEN, last, s.colored)
 		st := plain
+		if v.End != "" {
+			st = dim
+		}
 		if i == chosen {
 			st = inverse
 		}
@@ -173,12 +176,13 @@ func (s *Screen) drawBoards(c *canvas, y, chosen int) {
 	}
 }
 
-// captions are the two lines below a small board.
+// captions are the two lines below a small board. A game keeps its board for a moment after
+// its end: its captions say so.
 func captions(v *record.View) (caption, said string) {
-	caption = fmt.Sprintf("game %d ply %d", v.Game%1e6, len(v.Moves))
 	if v.End != "" {
-		caption = v.Result + " " + v.End
+		return fmt.Sprintf("game %d over", v.Game%1e6), v.Result + " " + v.End
 	}
+	caption = fmt.Sprintf("game %d ply %d", v.Game%1e6, len(v.Moves))
 	if n := len(v.Moves); n > 0 {
 		said = v.Moves[n-1]
 	}

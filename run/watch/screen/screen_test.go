@@ -330,6 +330,20 @@ func TestLive(t *testing.T) {
 	}
 }
 
+// TestOver: the board of a game that has just ended says so.
+func TestOver(t *testing.T) {
+	r := open(t)
+	r.Under = append(r.Under[:1], r.Ended[0].View)
+	s := NewScreen(r, "run", false)
+	for _, keys := range []string{"1", "2"} {
+		press(t, s, keys)
+		want := fmt.Sprintf("game %d over", r.Ended[0].Game%1e6)
+		if text := strings.Join(s.Draw(80, 40), "\n"); strings.Count(text, " over") != 1 || !strings.Contains(text, want) || !strings.Contains(text, r.Ended[0].Result+" "+r.Ended[0].End) {
+			t.Errorf("page %s does not say %q:\n%s", keys, want, text)
+		}
+	}
+}
+
 // TestKeysOf splits what terminals send, also where a key arrives in two parts.
 func TestKeysOf(t *testing.T) {
 	for text, want := range map[string]string{
