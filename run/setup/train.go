@@ -200,7 +200,8 @@ func TrainingOf(e *config.Effective) *Training {
 func windowOf(c *config.Config) Window {
 	t := c.GetTraining()
 	return Window{Extra: record.Extra{ShortTerm: t.GetStTheta(), Ahead: auxiliary(c)},
-		Rows: t.GetReplaySize(), Share: t.GetReplayShare(), Least: leastBatches * int64(t.GetBatchSize()), HeldOut: t.GetValidation().GetShare(), Symmetries: t.GetSymmetries()}
+		Rows: t.GetReplaySize(), Share: t.GetReplayShare(), Least: leastBatches * int64(t.GetBatchSize()),
+		HeldOut: t.GetValidation().GetShare(), Symmetries: t.GetSymmetries()}
 }
 
 // ExportOf reads how nets leave a training.

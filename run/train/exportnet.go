@@ -76,7 +76,8 @@ func (p *publisher) exportOnce(ctx context.Context) error {
 }
 
 // exportNet is the net that is published and played with, and which weights it has. The
-// average's statistics were measured when the checkpoint was written.
+// average's batch-norm statistics are measured when a checkpoint is written; players get,
+// between two of them, averages of these and of the trained net's.
 func (c *core) exportNet() (weights string, net *nn.Net) {
 	if c.cfg.Export.Averaged {
 		if swa := c.trainer.SWA(); swa != nil {
