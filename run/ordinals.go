@@ -21,6 +21,14 @@ func (o *Ordinals) Has(n uint64) bool {
 	return i < len(o.Ranges) && o.Ranges[i][0] <= n
 }
 
+// Free is the lowest number from n on that is not in the set.
+func (o *Ordinals) Free(n uint64) uint64 {
+	for i := o.find(n); i < len(o.Ranges) && o.Ranges[i][0] <= n; i++ {
+		n = o.Ranges[i][1]
+	}
+	return n
+}
+
 // Add puts n into the set and says whether it was new.
 func (o *Ordinals) Add(n uint64) bool {
 	if o.Has(n) {

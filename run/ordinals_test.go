@@ -24,6 +24,13 @@ func TestOrdinals(t *testing.T) {
 				if set.Has(k) != truth[k] {
 					t.Fatalf("Has(%d) = %v after %v", k, set.Has(k), set.Ranges)
 				}
+				free := k
+				for truth[free] {
+					free++
+				}
+				if set.Free(k) != free {
+					t.Fatalf("Free(%d) = %d after %v", k, set.Free(k), set.Ranges)
+				}
 			}
 			for i := 1; i < len(set.Ranges); i++ {
 				if set.Ranges[i-1][1] >= set.Ranges[i][0] {

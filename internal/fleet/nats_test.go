@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +116,27 @@ func TestWhoMayJoin(t *testing.T) {
 	}
 	if _, err := opt.Members.Invite("a", time.Now()); err == nil {
 		t.Error("invited a member that was revoked")
+	}
+}
+
+// TestCertificateOutOfDate: a certificate has ended, or has not begun by this clock.
+func TestCertificateOutOfDate(t *testing.T) {
+	for says, made := range map[string]time.Time{
+		"expired on":                   time.Now().AddDate(-keyYears, 0, -1),
+		"the clock of this machine or": time.Now().AddDate(0, 0, 2),
+	} {
+		dir := t.TempDir()
+		key, err := NewKey(made)
+		if err == nil {
+			err = os.WriteFile(dir+"/tls.pem", key, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, links := testServer(t, dir, "a")
+		if p, err := Dial(links[0], "one", false, silent); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("made on %s: joined %v, %v; want %q", made.Format(time.DateOnly), p != nil, err, says)
+		}
 	}
 }
 

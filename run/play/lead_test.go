@@ -2,9 +2,12 @@ package play
 
 import (
 	"context"
+	"math"
+	"slices"
 	"testing"
 	"testing/synctest"
 
+	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/selfplay"
 )
 
@@ -80,5 +83,30 @@ func TestLeadOfShortRuns(t *testing.T) {
 	}
 	if _, ok := l.Next(stopped); ok {
 		t.Error("a game began though the workers are told to stop")
+	}
+}
+
+// TestFreeTickets: what is there is not handed out again, and games without number cost
+// no more than a few.
+func TestFreeTickets(t *testing.T) {
+	taken := run.Ordinals{Ranges: [][2]uint64{{0, 3}, {5, 6}}}
+	f := NewFreeTickets(&taken, 1e15)
+	if n := f.Lowest(); n != 3 {
+		t.Errorf("the lowest is %d", n)
+	}
+	if n := f.Below(8); !slices.Equal(n, []uint64{3, 4, 6, 7}) {
+		t.Errorf("below 8: %d", n)
+	}
+	if n, ok := f.Next(t.Context()); n != 8 || !ok {
+		t.Errorf("then %d, %v", n, ok)
+	}
+	for count, want := range map[int64][]uint64{0: nil, 2: {3, 4}, -1: {3, 4, 6, 7}} {
+		f := NewFreeTickets(&taken, count)
+		if n := f.Below(8); !slices.Equal(n, want) {
+			t.Errorf("of %d: %d, want %d", count, n, want)
+		}
+		if n := f.Lowest(); (n == math.MaxUint64) != (count >= 0) {
+			t.Errorf("of %d then the lowest is %d", count, n)
+		}
 	}
 }

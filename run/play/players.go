@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -161,39 +162,58 @@ func (l *Lead) changed() {
 	l.change = make(chan struct{})
 }
 
-// freeTickets hands out the lowest ordinals that no game on disk has. It
+// FreeTickets hands out the lowest ordinals that no game of a run has. It
 // satisfies selfplay.Tickets and is safe for concurrent use.
-type freeTickets struct {
+type FreeTickets struct {
 	mu    sync.Mutex
 	taken run.Ordinals
 	next  uint64
 	left  int64 // -1 = no end
 }
 
-// newFreeTickets returns tickets until total games exist in all; 0 = no end.
-func newFreeTickets(taken *run.Ordinals, total int64) *freeTickets {
-	t := &freeTickets{taken: taken.Clone(), left: -1}
-	if total > 0 {
-		t.left = max(0, total-int64(taken.Len()))
-	}
-	return t
+// NewFreeTickets returns so many tickets; below 0 = without end.
+func NewFreeTickets(taken *run.Ordinals, count int64) *FreeTickets {
+	return &FreeTickets{taken: taken.Clone(), next: taken.Free(0), left: max(-1, count)}
 }
 
 // Next hands out one ordinal.
-func (t *freeTickets) Next(ctx context.Context) (uint64, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.left == 0 || ctx.Err() != nil {
+func (t *FreeTickets) Next(ctx context.Context) (uint64, bool) {
+	if ctx.Err() != nil {
 		return 0, false
 	}
-	for t.taken.Has(t.next) {
-		t.next++
+	return t.below(math.MaxUint64)
+}
+
+// Below hands out all ordinals below end, ascending.
+func (t *FreeTickets) Below(end uint64) (ordinals []uint64) {
+	for n, ok := t.below(end); ok; n, ok = t.below(end) {
+		ordinals = append(ordinals, n)
 	}
-	t.next++
+	return ordinals
+}
+
+func (t *FreeTickets) below(end uint64) (uint64, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.next
+	if t.left == 0 || n >= end {
+		return 0, false
+	}
+	t.next = t.taken.Free(n + 1)
 	if t.left > 0 {
 		t.left--
 	}
-	return t.next - 1, true
+	return n, true
+}
+
+// Lowest is the ordinal that comes next, MaxUint64 without one.
+func (t *FreeTickets) Lowest() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.left == 0 {
+		return math.MaxUint64
+	}
+	return t.next
 }
 
 // roomyTickets are tickets of others while a courier has room for games.

@@ -130,7 +130,11 @@ func (s *selfPlayer) run(ctx context.Context) error {
 		return err // nothing to play: all asked for are there
 	}
 	unfinished := s.resumeGames()
-	s.worker.Tickets = newFreeTickets(&s.taken, s.opt.MaxGames)
+	free := int64(-1)
+	if s.opt.MaxGames > 0 {
+		free = max(0, s.opt.MaxGames-int64(s.taken.Len()))
+	}
+	s.worker.Tickets = NewFreeTickets(&s.taken, free)
 	if s.opt.Courier != nil {
 		s.worker.Tickets = roomyTickets{s.worker.Tickets, s.opt.Courier}
 	}

@@ -130,7 +130,7 @@ func TestPlayers(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := OpenStore(StoreOptions{Dir: run.Dir{Root: dir}, Process: "p1", Net: "a", Job: "j", Queue: 1})
-	worker.Sink, worker.Tickets = store, newFreeTickets(&run.Ordinals{}, 40)
+	worker.Sink, worker.Tickets = store, NewFreeTickets(&run.Ordinals{}, 40)
 	p, err := StartPlayers(t.Context(), &nets, worker, 2, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -208,17 +208,6 @@ func (l *ledger) enter(g *record.Game, episode, step int64) (validation bool, er
 	return window == l.games.Validation, nil
 }
 
-// missing are the numbers of so many games still to be played: the lowest that no
-// game of the run has.
-func (l *ledger) missing(lacking int64) (missing []uint64) {
-	for n := uint64(0); int64(len(missing)) < lacking; n++ {
-		if !l.taken.Has(n) {
-			missing = append(missing, n)
-		}
-	}
-	return missing
-}
-
 // section is a window's section that goes on without games that are not
 // on disk any more: they were lost with a damaged chunk. The run can go on, but
 // not to the same weights, so this is said loudly. Where all games that are trained on

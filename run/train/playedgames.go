@@ -19,13 +19,13 @@ import (
 // killed in the middle of one goes on to the same weights: the games of it that
 // are durable are kept, the others are played again from their seeds.
 type inlineGames struct {
-	back    *backlog
-	store   *play.Store
-	nets    *play.Nets
-	worker  selfplay.WorkerConfig
-	cohort  uint64   // games of a cohort
-	missing []uint64 // ordinals to play, ascending
-	ready   []*record.Game
+	back   *backlog
+	store  *play.Store
+	nets   *play.Nets
+	worker selfplay.WorkerConfig
+	cohort uint64 // games of a cohort
+	free   *play.FreeTickets
+	ready  []*record.Game
 }
 
 func (f *inlineGames) Next(ctx context.Context) (*record.Game, error) {
@@ -47,10 +47,7 @@ func (f *inlineGames) Close() error { return f.store.Close() }
 // nextCohort makes the games of the next cohort ready: it plays those that are
 // not on disk.
 func (f *inlineGames) nextCohort(ctx context.Context) error {
-	first := f.back.nextOrdinal()
-	if len(f.missing) > 0 {
-		first = min(first, f.missing[0])
-	}
+	first := min(f.back.nextOrdinal(), f.free.Lowest())
 	if first == math.MaxUint64 {
 		return errNoMoreGames
 	}
@@ -59,12 +56,10 @@ func (f *inlineGames) nextCohort(ctx context.Context) error {
 	for f.back.nextOrdinal() < end {
 		games = append(games, f.back.pop())
 	}
-	n, _ := slices.BinarySearch(f.missing, end)
-	played, err := f.play(ctx, f.missing[:n])
+	played, err := f.play(ctx, f.free.Below(end))
 	if err != nil {
 		return err
 	}
-	f.missing = f.missing[n:]
 	f.ready = append(games, played...)
 	slices.SortFunc(f.ready, func(a, b *record.Game) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	return nil
@@ -127,21 +122,21 @@ type producedGames struct {
 	cancel  context.CancelFunc
 	players *play.Players
 	lead    *play.Lead
-	left    int // games still to come through the store
+	left    int64 // games still to come through the store
 }
 
-// newProducedGames starts the workers, which play the ordinals and are at most so many
-// games ahead. Their games go through store.
-func newProducedGames(back *backlog, store *play.Store, nets *play.Nets, worker selfplay.WorkerConfig, workers int, ordinals []uint64, ahead int) (*producedGames, error) {
+// newProducedGames starts the workers, which play the games that are lacking and are at
+// most so many ahead. Their games go through store.
+func newProducedGames(back *backlog, store *play.Store, nets *play.Nets, worker selfplay.WorkerConfig, workers int, free *play.FreeTickets, lacking int64, ahead int) (*producedGames, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	lead := play.NewLead(selfplay.NewList(ordinals), ahead, workers*worker.Parallel)
+	lead := play.NewLead(free, ahead, workers*worker.Parallel)
 	worker.Sink, worker.Tickets = store, lead
 	p, err := play.StartPlayers(ctx, nets, worker, workers, nil)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	return &producedGames{back: back, store: store, cancel: cancel, players: p, lead: lead, left: len(ordinals)}, nil
+	return &producedGames{back: back, store: store, cancel: cancel, players: p, lead: lead, left: lacking}, nil
 }
 
 func (f *producedGames) Next(ctx context.Context) (*record.Game, error) {

@@ -61,13 +61,14 @@ func (p *players) open() (Games, error) {
 	e := &p.cfg.Episodes
 	p.store = play.OpenStore(play.StoreOptions{FS: p.opt.storeFS, Dir: p.dir, Process: trainProcess, Net: p.netName(), Job: p.info.Job,
 		Rescorers: p.stages.Rescorers, Queue: e.Queue, MaxBytes: p.opt.chunkBytes, Outputs: p.outputs})
-	missing := p.ledger.missing(p.target - p.state.Episodes - int64(back.Len()))
+	lacking := max(0, p.target-p.state.Episodes-int64(back.Len()))
+	free := play.NewFreeTickets(&p.ledger.taken, lacking)
 	if e.Workers == 0 {
 		return &inlineGames{back: back, store: p.store, nets: &p.nets, worker: worker,
-			cohort: e.Cohort, missing: missing}, nil
+			cohort: e.Cohort, free: free}, nil
 	}
 	ahead := min(max(e.Workers, int(p.target/leadShare)), e.Workers*worker.Parallel+e.Queue)
-	games, err := newProducedGames(back, p.store, &p.nets, worker, e.Workers, missing, ahead)
+	games, err := newProducedGames(back, p.store, &p.nets, worker, e.Workers, free, lacking, ahead)
 	if err != nil {
 		return nil, errors.Join(err, p.store.Close())
 	}
