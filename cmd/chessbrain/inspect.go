@@ -303,6 +303,9 @@ at the end of each. It changes nothing, and the run may be at work.`,
 				to = data(c)
 			}
 			out := bufio.NewWriter(to)
+			if !o.pgn {
+				fmt.Fprintf(out, "%7s  %-7s  %-11s  %-9s  %s\n", "game", "result", "end", "length", "net")
+			}
 			for _, g := range newest {
 				if err := o.write(out, g, info.Job); err != nil {
 					return errors.Join(err, out.Flush())
