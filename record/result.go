@@ -124,13 +124,29 @@ func (g *Game) checkResults() error {
 	return nil
 }
 
-// EndCounts lists end reasons, the most frequent first.
-func EndCounts[N int | int64 | uint64](ends map[string]N) string {
+// EndCounts lists end reasons, the most frequent first. decided is how many of the games
+// somebody won, 0 = not known: cut games that were won are named beside their reason.
+func EndCounts[N int | int64 | uint64](ends map[string]N, decided N) string {
 	names := slices.SortedFunc(maps.Keys(ends), func(a, b string) int {
 		return cmp.Or(cmp.Compare(ends[b], ends[a]), cmp.Compare(a, b))
 	})
+	won := wonOnMaterial(ends, decided)
 	for i, name := range names {
 		names[i] = fmt.Sprintf("%s %d", name, ends[name])
+		if name == EndMaxPlies.String() && won > 0 {
+			names[i] += fmt.Sprintf(" (%d won on material)", won)
+		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// wonOnMaterial is how many of the games cut at the length limit somebody won: those
+// decided that neither mate nor a resignation decided, for the rules call all else a draw.
+// It is 0 where others may be among them: who won by tables or by a file, no count says.
+func wonOnMaterial[N int | int64 | uint64](ends map[string]N, decided N) N {
+	byRule := ends[EndCheckmate.String()] + ends[EndResign.String()]
+	if ends[EndUnknown.String()]+ends[EndTablebase.String()] > 0 || decided < byRule {
+		return 0
+	}
+	return min(decided-byRule, ends[EndMaxPlies.String()])
 }

@@ -204,3 +204,25 @@ func TestResultsNeedTheirVersion(t *testing.T) {
 		t.Errorf("version 2 without results: %+v, %v", g, err)
 	}
 }
+
+// TestEndCounts: the most frequent first, and of the cut games those that somebody won, where the counts tell.
+func TestEndCounts(t *testing.T) {
+	for _, c := range []struct {
+		ends    map[string]int64
+		decided int64
+		want    string
+	}{
+		{map[string]int64{"checkmate": 41, "max-plies": 159}, 181, "max-plies 159 (140 won on material), checkmate 41"},
+		{map[string]int64{"checkmate": 3, "resign": 2, "stalemate": 4, "max-plies": 3, "aborted": 1}, 6, "stalemate 4, checkmate 3, max-plies 3 (1 won on material), resign 2, aborted 1"},
+		{map[string]int64{"checkmate": 3, "max-plies": 3}, 3, "checkmate 3, max-plies 3"},
+		{map[string]int64{"checkmate": 3, "max-plies": 3}, 0, "checkmate 3, max-plies 3"},
+		{map[string]int64{"checkmate": 3, "max-plies": 3}, 9, "checkmate 3, max-plies 3 (3 won on material)"}, // counted while games end
+		{map[string]int64{"tablebase": 1, "max-plies": 3}, 2, "max-plies 3, tablebase 1"},
+		{map[string]int64{"unknown": 1, "max-plies": 3}, 2, "max-plies 3, unknown 1"},
+		{nil, 0, ""},
+	} {
+		if got := EndCounts(c.ends, c.decided); got != c.want {
+			t.Errorf("%v, %d decided: %q, want %q", c.ends, c.decided, got, c.want)
+		}
+	}
+}

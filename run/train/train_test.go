@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
+	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -396,4 +398,26 @@ func TestBrokenDisplay(t *testing.T) {
 		t.Fatalf("%v\n%s", err, log)
 	}
 	checkRun(t, dir, 8, s.Steps)
+}
+
+// TestWonOnMaterial: the summary says how many of the cut games somebody won, also of
+// those that were played before a restart.
+func TestWonOnMaterial(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	const more = "--max-plies=40 --max-plies-material=1 --episodes="
+	train(t, dir, more+"6")
+	s, _ := train(t, dir, more+"12")
+	cut, won := 0, 0
+	for _, g := range gamesOf(t, run.Dir{Root: dir}.Selfplay()) {
+		if g.End == record.EndMaxPlies {
+			cut, won = cut+1, won+int(g.WhiteResult*g.WhiteResult)
+		}
+	}
+	var text strings.Builder
+	if err := s.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("max-plies %d (%d won on material)", cut, won); won == 0 || !strings.Contains(text.String(), want) {
+		t.Errorf("no %q in\n%s", want, &text)
+	}
 }
