@@ -115,13 +115,14 @@ type Episode struct {
 // Step is one optimizer step.
 type Step struct {
 	Header
-	Step          int64   `json:"step"`    // 1 = the first
-	Episode       int64   `json:"episode"` // episodes counted before it
-	Samples       int64   `json:"samples"` // rows trained on so far, in all
-	Entered       int64   `json:"entered"` // positions of games that have entered the run so far
-	Rows          int     `json:"rows"`    // of this step, over all micro-batches
-	Losses        Numbers `json:"losses"`  // by metric name, means over rows
-	Loss          Number  `json:"loss"`    // the objective: the weighted sum
+	Step          int64   `json:"step"`            // 1 = the first
+	Steps         int64   `json:"steps,omitempty"` // at which the training ends, as far as it can be told; 0 = it cannot
+	Episode       int64   `json:"episode"`         // episodes counted before it
+	Samples       int64   `json:"samples"`         // rows trained on so far, in all
+	Entered       int64   `json:"entered"`         // positions of games that have entered the run so far
+	Rows          int     `json:"rows"`            // of this step, over all micro-batches
+	Losses        Numbers `json:"losses"`          // by metric name, means over rows
+	Loss          Number  `json:"loss"`            // the objective: the weighted sum
 	PolicyEntropy Number  `json:"policy_entropy"`
 	TargetEntropy Number  `json:"target_entropy,omitempty"` // of the policy targets: the floor of the policy loss
 	LegalEntropy  Number  `json:"legal_entropy,omitempty"`  // mean ln(number of legal moves): what knowing nothing costs

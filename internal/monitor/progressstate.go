@@ -78,14 +78,18 @@ func (s *progressState) leave() bool {
 	return true
 }
 
-// eta estimates the time to the goal from this process's episodes; ok is false
-// before the first.
+// eta estimates the time to the goal from this process's episodes, or else steps; ok is
+// false before the first.
 func (s *progressState) eta() (left time.Duration, ok bool) {
-	done := s.episode.Episode - s.startEpisode
-	if done <= 0 || s.goal <= 0 {
+	at, start, goal := s.episode.Episode, s.startEpisode, s.goal
+	if goal == 0 {
+		at, start, goal = s.step.Step, s.startStep, s.step.Steps
+	}
+	done := at - start
+	if done <= 0 || goal <= 0 {
 		return 0, false
 	}
-	remaining := max(s.goal-s.episode.Episode, 0)
+	remaining := max(goal-at, 0)
 	return time.Duration(float64(s.now.Sub(s.start)) / float64(done) * float64(remaining)).Round(time.Second), true
 }
 
@@ -107,6 +111,14 @@ func (s *progressState) parts() []string {
 	default:
 		return s.trainingParts()
 	}
+}
+
+// ofGoal is the number of an episode or step, with that of the last where it is known.
+func ofGoal(name string, n, goal int64) string {
+	if goal > 0 {
+		return fmt.Sprintf("%s %d/%d", name, n, goal)
+	}
+	return fmt.Sprintf("%s %d", name, n)
 }
 
 // ofWanted is a count, with how many there are to be where that is known.
@@ -154,14 +166,11 @@ func (e *Gate) parts() []string {
 
 func (s *progressState) trainingParts() (parts []string) {
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
-	switch {
-	case s.goal > 0:
-		add("episode %d/%d", s.episode.Episode, s.goal)
-	case s.episode.Episode > 0:
-		add("episode %d", s.episode.Episode)
-	default:
-		add("step %d", s.step.Step)
+	first, second := ofGoal("episode", s.episode.Episode, s.goal), ofGoal("step", s.step.Step, s.step.Steps)
+	if s.goal == 0 && (s.step.Steps > 0 || s.episode.Episode == 0) {
+		first, second = second, first
 	}
+	add("%s", first)
 	var others []string
 	for _, name := range s.step.Losses.Names() {
 		short, isLoss := strings.CutSuffix(name, "_loss")
@@ -192,7 +201,7 @@ func (s *progressState) trainingParts() (parts []string) {
 	}
 	parts = append(parts, others...)
 	if s.goal > 0 || s.episode.Episode > 0 {
-		add("step %d", s.step.Step)
+		add("%s", second)
 	}
 	parts = append(parts, r.network()...)
 	if s.step.SkippedTotal > 0 {

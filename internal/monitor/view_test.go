@@ -229,6 +229,39 @@ func TestTerminalLine(t *testing.T) {
 	}
 }
 
+// TestStepGoal: a training that counts steps shows how far it is, in both forms; games that
+// come in beside it stand further back. Without an end there is no estimate.
+func TestStepGoal(t *testing.T) {
+	for _, c := range []struct {
+		goal, games int64
+		want        string
+	}{
+		{40, 0, "step 12/40  policy 3.250  eta 28s"},
+		{40, 5, "step 12/40  policy 3.250  eta 28s  episode 5"},
+		{0, 0, "step 12  policy 3.250"},
+		{0, 5, "episode 5  policy 3.250  step 12"},
+	} {
+		for _, terminal := range []bool{false, true} {
+			var out bytes.Buffer
+			p := NewProgress(ProgressOptions{Out: &out, Terminal: terminal, Every: time.Second})
+			for i, e := range []Event{&Run{Phase: RunResume, Step: 2}, &Episode{Episode: c.games}, &Step{Step: 12, Steps: c.goal, Losses: Numbers{"policy_loss": 3.25}}} {
+				if e.Head().Time = time.Unix(1700000000+int64(5*i), 0); i == 1 && c.games == 0 {
+					continue
+				}
+				if err := p.Handle(e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := p.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if text := strings.ReplaceAll(out.String(), clearRest, ""); !strings.HasSuffix(text, c.want+"\n") {
+				t.Errorf("terminal %v: %q, want %q", terminal, text, c.want)
+			}
+		}
+	}
+}
+
 // TestBeyondGoal: more episodes than said must not fail.
 func TestBeyondGoal(t *testing.T) {
 	p := NewProgress(ProgressOptions{Out: io.Discard, Terminal: true})

@@ -30,6 +30,7 @@ type frameSampler struct {
 	rng       *rand.Rand
 	reservoir []Frame
 	bytes     int64 // of the frames in the reservoir
+	loaded    int   // frames that a checkpoint brought
 
 	handed *counter
 }
@@ -178,6 +179,6 @@ func (s *frameSampler) load(r io.Reader, version int) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	*s.pcg, s.reservoir, s.bytes = pcg, frames, bytes
+	*s.pcg, s.reservoir, s.bytes, s.loaded = pcg, frames, bytes, len(frames)
 	return nil
 }

@@ -187,6 +187,63 @@ func TestLoaderSupervised(t *testing.T) {
 	}
 }
 
+// TestLoaderRows: once all chunks are unpacked, the rows to come are known exactly, also
+// from a checkpoint on; those of an endless pool and of other graphs never are.
+func TestLoaderRows(t *testing.T) {
+	dir := t.TempDir()
+	writeGames(t, dir, randomGames(t, 0, 12)...)
+	graph := func(epochs, mixed int) Config {
+		c := Config{Outputs: []string{"train"}, Stages: []StageConfig{provider("files", dir), reader("reader", "files"),
+			stageOf("pool", "reader", func(c *StageConfig) {
+				c.ShufflingChunkPool = &ShufflingChunkPool{ChunkPoolSize: 100, Threads: 1, Epochs: epochs}
+			}),
+			unpackStage("unpack", "pool"), tensors("train", "unpack", 8)}}
+		if mixed > 0 {
+			c.Stages[4] = tensors("train", "mix", 8)
+			c.Stages = append(c.Stages, stageOf("mix", "unpack", func(c *StageConfig) {
+				c.ShufflingFrameSampler = &ShufflingFrameSampler{Threads: 1, ReservoirSizePerThread: mixed}
+			}))
+		}
+		return c
+	}
+	next := func(l *Loader) {
+		t.Helper()
+		if err := l.Next(t.Context(), encoding.NewTrainBatch(8)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, total := wantRows(t, randomGames(t, 0, 12))
+	for _, mixed := range []int{0, 50, 10_000} {
+		l := mustNew(t, graph(3, mixed), Options{})
+		if rows, ok := l.Rows(); ok {
+			t.Errorf("before the start: %d rows", rows)
+		}
+		for range 2 * total / 8 {
+			next(l)
+		}
+		if rows, ok := l.Rows(); !ok || rows < int64(3*total)*9/10 || rows > int64(3*total)*11/10 {
+			t.Errorf("sampler of %d: after two passes of %d rows %d are to come in all, %v", mixed, total, rows, ok)
+		}
+		later := mustNew(t, graph(3, mixed), Options{})
+		if err := later.Section().Load(strings.NewReader(saved(t, l.Section())), loaderVersion); err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range []*Loader{l, later} {
+			_, n := readAll(t, l.Next, 8)
+			if rows, ok := l.Rows(); !ok || rows != int64(n) && l == later || rows != int64(3*total) && l != later {
+				t.Errorf("sampler of %d: at the end %d rows, %v; %d came last", mixed, rows, ok, n)
+			}
+		}
+	}
+	for _, c := range []Config{graph(0, 0), chain(dir, nil)} {
+		l := mustNew(t, c, Options{})
+		next(l)
+		if rows, ok := l.Rows(); ok {
+			t.Errorf("%d rows of what has no end, or is no pool", rows)
+		}
+	}
+}
+
 // Two stages that work in parallel keep the order, so the rows come as with one.
 func TestLoaderOrder(t *testing.T) {
 	dir := t.TempDir()

@@ -213,6 +213,14 @@ func (p *chunkPool) next() (d poolDraw, ok, over bool) {
 	return d, false, p.ended
 }
 
+// left returns how many chunks it still hands on; ok is false where it never ends, or that
+// is not known.
+func (p *chunkPool) left() (chunks uint64, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stream.Left(uint64(p.settings.Epochs)), p.scanned && p.settings.Epochs > 0 && !p.settings.HanseSampling
+}
+
 // Stats returns the counters.
 func (p *chunkPool) Stats() []Counter {
 	p.mu.Lock()

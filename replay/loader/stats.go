@@ -60,6 +60,39 @@ func (l *Loader) Stats() Stats {
 	return s
 }
 
+// Rows estimates how many rows the first output hands out from the start of the loader to
+// its end: chunks that are still to be unpacked count as those that were. It is exact once
+// all were. ok is false where the output never ends, where nothing is known yet, and for
+// graphs other than a pool, an unpacker and perhaps a sampler of frames in a row.
+func (l *Loader) Rows() (rows int64, ok bool) {
+	n := l.graph.outputs[0].node
+	up := func() Stage { // a graph has a source of files and a reader above all these
+		n = n.inputs[0].node
+		return n.stage
+	}
+	above := up()
+	if mixer, mixed := above.(*frameSampler); mixed {
+		rows, above = int64(mixer.loaded), up()
+	}
+	unpacker, unpacks := above.(*chunkUnpacker)
+	if !unpacks {
+		return 0, false
+	}
+	pool, pools := up().(*chunkPool)
+	if !pools {
+		return 0, false
+	}
+	chunks, ok := pool.left()
+	frames, unpacked := float64(unpacker.frames.Load()), float64(unpacker.chunks.Load())
+	if waiting := float64(chunks+pool.handed.Load()) - unpacked - float64(unpacker.bad.Load()); waiting > 0 {
+		if unpacked == 0 {
+			return 0, false
+		}
+		frames += waiting * frames / unpacked
+	}
+	return rows + int64(frames), ok
+}
+
 // maxQuarantined bounds the entries that a Quarantine keeps; it counts on.
 const maxQuarantined = 1000
 

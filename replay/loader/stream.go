@@ -74,6 +74,18 @@ func (s *Stream) Window() (lo, hi uint64) { return s.lo, s.hi }
 // Passes returns how many passes are complete.
 func (s *Stream) Passes() uint64 { return s.pass }
 
+// Left returns how many draws complete so many passes over the window as it is.
+func (s *Stream) Left(passes uint64) uint64 {
+	if s.pass >= passes {
+		return 0
+	}
+	left := (passes - s.pass) * (s.hi - s.lo)
+	if rest := uint64(len(s.rest)); rest > 0 {
+		left -= s.hi - s.lo - rest
+	}
+	return left
+}
+
 // Seen says whether a pass is complete, and nothing has come into the window since.
 func (s *Stream) Seen() bool { return len(s.rest) == 0 && s.hi == s.passed }
 

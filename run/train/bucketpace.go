@@ -90,6 +90,7 @@ type bucketPace struct {
 	rounds
 	rows     *shuffledRows
 	samples  func() int64                // trained on so far
+	steps    func(rows int64) int64      // that see so many rows
 	pause    func(context.Context) error // until the next look
 	state    bucketState
 	rowsOver bool   // all rows of the shuffle were trained on, with Once
@@ -107,7 +108,7 @@ type bucketState struct {
 
 // newBucketPace returns the pace of a run whose rows are shuffled ones.
 func newBucketPace(r *training, rows *shuffledRows) *bucketPace {
-	p := &bucketPace{rounds: newRounds(r), rows: rows, samples: r.trainer.NumSamples,
+	p := &bucketPace{rounds: newRounds(r), rows: rows, samples: r.trainer.NumSamples, steps: r.cfg.StepsFor,
 		pause: func(ctx context.Context) error { return r.bounds.during(func() error { return r.opt.pause(ctx) }) }}
 	rows.source.Repeat = !p.Once
 	return p
@@ -189,6 +190,10 @@ func (p *bucketPace) RowsEnded(err error) error {
 		return nil
 	}
 	return p.freePace.RowsEnded(err)
+}
+
+func (p *bucketPace) Left() (steps int64, ok bool) {
+	return p.steps(p.Samples-p.samples()+p.state.Start) + (p.Most-p.here-1)*p.steps(p.Samples), p.Most > 0
 }
 
 func (p *bucketPace) After(*trainer.StepStats) (save, export bool) {

@@ -27,6 +27,10 @@ type Pace interface {
 	// saved now, and whether the net is exported then. An export implies a save.
 	After(s *trainer.StepStats) (save, export bool)
 
+	// Left is asked after Wait and says how many steps are to come until the training ends
+	// by itself; ok is false where that is not known.
+	Left() (steps int64, ok bool)
+
 	// RowsEnded is told that a step found no rows, with its error: nil = Wait waits for
 	// more, io.EOF = the training ends.
 	RowsEnded(err error) error
@@ -56,6 +60,7 @@ type Pace interface {
 type freePace struct {
 	advance  func() (newer bool, err error) // takes up newer rows; nil = there are none
 	advanced time.Time                      // when that was done last
+	left     func() (steps int64, ok bool)  // Left; nil = not known
 	none     func() bool                    // no row was ever trained on: an end without rows is an error; nil = it is none
 	from     string                         // where rows come from
 	log      *slog.Logger
@@ -73,6 +78,13 @@ func (p *freePace) Wait(context.Context) (err error) {
 }
 
 func (p *freePace) After(*trainer.StepStats) (save, export bool) { return false, false }
+
+func (p *freePace) Left() (steps int64, ok bool) {
+	if p.left == nil {
+		return 0, false
+	}
+	return p.left()
+}
 
 func (p *freePace) RowsEnded(error) error {
 	if p.none != nil && p.none() {
@@ -143,7 +155,11 @@ func (r *training) openRows(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.rows, r.pace = rows, &freePace{log: r.log, none: func() bool { return r.trainer.NumSamples() == 0 }, from: cmp.Or(r.cfg.Data, "the files of data_loader")}
+		left := func() (int64, bool) {
+			coming, ok := rows.loader.Rows()
+			return r.cfg.StepsFor(max(0, coming-(r.trainer.NumSamples()-r.reporter.firstSample))), ok
+		}
+		r.rows, r.pace = rows, &freePace{log: r.log, left: left, none: func() bool { return r.trainer.NumSamples() == 0 }, from: cmp.Or(r.cfg.Data, "the files of data_loader")}
 		if r.cfg.Schedule.Steps > 0 {
 			r.pace = &schedulePace{rounds: newRounds(r), net: r.cfg.Schedule, source: rows.loader, clock: time.Now, during: r.bounds.during}
 		}

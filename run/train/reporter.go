@@ -28,6 +28,7 @@ type reporter struct {
 
 	firstStep   int64 // at the start of this process
 	firstSample int64
+	goal        int64 // steps at which the training ends; 0 = not known
 }
 
 // report reports a step and watches over it.
@@ -39,7 +40,7 @@ func (r *reporter) report(ctx context.Context, s *trainer.StepStats) error {
 	}
 	window, _ := r.rows.Size()
 	e := &monitor.Step{
-		Step: s.Step, Episode: r.state.Episodes, Samples: s.Samples, Entered: r.state.Rows, Rows: s.Rows,
+		Step: s.Step, Steps: r.goal, Episode: r.state.Episodes, Samples: s.Samples, Entered: r.state.Rows, Rows: s.Rows,
 		Losses: LossNumbers(&s.Measures), Loss: monitor.Number(s.Objective),
 		PolicyEntropy: monitor.Number(s.PolicyEntropy), TargetEntropy: monitor.Number(s.PolicyTargetEntropy),
 		LegalEntropy: monitor.Number(s.LegalEntropy), PolicyAcc: monitor.Number(s.PolicyAccuracy), ValueAcc: monitor.Number(s.ValueAccuracy),

@@ -134,6 +134,10 @@ func (p *schedulePace) StartNow() error {
 	return nil
 }
 
+func (p *schedulePace) Left() (steps int64, ok bool) {
+	return (p.Most-p.here)*p.net.Steps - p.now.Get().Steps, p.Most > 0
+}
+
 func (p *schedulePace) After(*trainer.StepStats) (save, export bool) {
 	p.now.Set(func(s *scheduleNow) {
 		if s.Steps++; s.Steps < p.net.Steps {

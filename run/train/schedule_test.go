@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -251,6 +252,43 @@ func TestTrainSchedule(t *testing.T) {
 	}
 	if !strings.Contains(text.String(), "have 0, need 4") {
 		t.Errorf("it waits without a word:\n%s", text.String())
+	}
+}
+
+// TestStepGoal: events tell the step at which a training will end, whatever ends it, and from
+// a restart on; where that is not known they tell none.
+func TestStepGoal(t *testing.T) {
+	games, out := t.TempDir()+"/games", t.TempDir()
+	playAndShuffle(t, games, out, 8, 1000)
+	dir := run.Dir{Root: games}.Selfplay()
+	for more, known := range map[string]bool{
+		"--data=" + dir + " --epochs=3 --grad-accum-steps=2":                                            true,
+		"--source=dir --source-dir=" + dir + " --steps=9":                                               true,
+		"--source=shuffled --samples-per-epoch=14 --max-epochs-this-instance=3 --source-dir=" + out:     true,
+		epochs + " --source-dir=" + out:                                                                 false,
+		"--source=loader --steps-per-network=3 --max-epochs-this-instance=2 " + graph(dir, "epochs: 0"): true,
+	} {
+		root := t.TempDir() + "/run"
+		for _, limit := range []string{" --steps=2", ""} {
+			var told []int64
+			reader := monitor.SinkFunc(func(e monitor.Event) error {
+				if s, ok := e.(*monitor.Step); ok {
+					told = append(told, s.Steps)
+				}
+				return nil
+			})
+			s, log, err := tryTrain(t, t.Context(), root, more+limit, reader)
+			if err != nil {
+				t.Fatalf("%s%s: %v\n%s", more, limit, err, log)
+			}
+			want := s.Steps
+			if !known && limit == "" {
+				want = 0
+			}
+			if len(told) < 2 || slices.ContainsFunc(told[1:], func(n int64) bool { return n != want }) { // a loader knows nothing before its first row
+				t.Errorf("%s%s: %d steps, told %d", more, limit, s.Steps, told)
+			}
+		}
 	}
 }
 

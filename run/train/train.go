@@ -138,6 +138,7 @@ func (r *training) trainSteps(ctx context.Context) error {
 		r.state.Rows = max(r.state.Rows, generated)
 		r.page.Set(func(p *Page) { p.Stage = "training" })
 		r.bounds.serve()
+		r.reporter.goal = r.goal()
 		s, err := r.trainer.Step(whole, r.rows)
 		if errors.Is(err, io.EOF) {
 			if err = r.pace.RowsEnded(err); err == nil {
@@ -158,6 +159,16 @@ func (r *training) trainSteps(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// goal is the number of steps at which the training ends, as far as it is known before the
+// next one; 0 = it is not.
+func (c *core) goal() int64 {
+	goal := c.cfg.Steps
+	if left, ok := c.pace.Left(); ok && (goal == 0 || c.trainer.NumSteps()+left < goal) {
+		goal = c.trainer.NumSteps() + left
+	}
+	return goal
 }
 
 // afterStep reports a step, and saves and exports when it is time.
