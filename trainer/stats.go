@@ -6,13 +6,23 @@ import (
 )
 
 // Measure is the mean of a loss over rows whose target is known, weighted by
-// the row weights. Rows of one game are not independent, so over few games
-// StdErr is too small.
+// the row weights.
 type Measure struct {
 	Metric string
 	Mean   float64 // NaN where no row had a target
-	StdErr float64 // NaN below two rows; 0 for L2, which is no mean
+	StdErr float64 // as if rows were independent; NaN below two rows; 0 for L2, which is no mean
 	N      int     // rows counted; 0 for L2
+	moves  bool    // of a head that learns moves
+}
+
+// StdErrOf is the standard error where the rows are of so many games, 0 = not known. What
+// becomes of a game is the same for all its rows: for heads that learn it a game counts as
+// one row, which is the most that it can be.
+func (m *Measure) StdErrOf(games int) float64 {
+	if games == 0 || m.moves {
+		return m.StdErr
+	}
+	return m.StdErr * math.Sqrt(max(1, float64(m.N)/float64(games)))
 }
 
 // Measures are the losses and rates of a set of rows. Entropies are in nats.
@@ -74,7 +84,7 @@ func (t *Trainer) report(m *Measures, s *sums) {
 			continue
 		}
 		sum := &s.losses[i]
-		m.Losses = append(m.Losses, Measure{Metric: l.Metric, Mean: sum.mean(), StdErr: sum.stdErr(), N: sum.n})
+		m.Losses = append(m.Losses, Measure{Metric: l.Metric, Mean: sum.mean(), StdErr: sum.stdErr(), N: sum.n, moves: l.Head == HeadPolicy || l.Head == HeadReply})
 		switch {
 		case l.isPolicy():
 			m.PolicyAccuracy = s.hits[i].mean()

@@ -29,6 +29,15 @@ func TestTally(t *testing.T) {
 	}
 }
 
+// TestStdErrOf: rows of one game have one result between them, but moves of their own.
+func TestStdErrOf(t *testing.T) {
+	value, policy := Measure{StdErr: 0.01, N: 200}, Measure{StdErr: 0.01, N: 200, moves: true}
+	near(t, "of a value", value.StdErrOf(8), 0.05, 1e-12)
+	near(t, "of games with a row each, and fewer", value.StdErrOf(400), 0.01, 1e-12)
+	near(t, "of games that are not known", value.StdErrOf(0), 0.01, 1e-12)
+	near(t, "of a policy", policy.StdErrOf(8), 0.01, 1e-12)
+}
+
 func TestLossTarget(t *testing.T) {
 	nan := float32(math.NaN())
 	var targets [encoding.NumTargets]encoding.QDM

@@ -84,7 +84,7 @@ func Eval(ctx context.Context, s *Subject, rows *Rows, opt EvalOptions) (r *Resu
 		Seconds: e.Time.Seconds()}
 	for i, l := range losses {
 		m := e.Losses[i]
-		r.Losses = append(r.Losses, LossValue{l.Metric, l.Head, monitor.Number(m.Mean), monitor.Number(m.StdErr), m.N, l.Weight})
+		r.Losses = append(r.Losses, LossValue{l.Metric, l.Head, monitor.Number(m.Mean), monitor.Number(m.StdErrOf(rows.Games)), m.N, l.Weight})
 	}
 	if s.Checkpoint != nil {
 		r.Step = s.Checkpoint.Manifest.Step

@@ -66,9 +66,8 @@ func (r *reporter) measureOne(ctx context.Context, m measure) (err error) {
 		defer func() { err = errors.Join(err, t.Close()) }()
 		weights = monitor.WeightsSWA
 	}
-	e, err := r.losses(ctx, t, on, weights, rows)
+	e, err := r.losses(ctx, t, on, weights, rows, cmp.Or(m.window, r.ledger.games.Validation).Games())
 	if err == nil {
-		e.Games = cmp.Or(m.window, r.ledger.games.Validation).Games()
 		r.process.Publish(&monitor.Measure{Validation: *e, Name: m.Name})
 	}
 	return err

@@ -92,29 +92,29 @@ func (r *reporter) evaluate(ctx context.Context, t *trainer.Trainer, weights str
 	if held == nil || err != nil {
 		return nil, err
 	}
-	e, err := r.losses(ctx, t, held, weights, rows)
+	games := r.ledger.games.Validation.Games()
+	e, err := r.losses(ctx, t, held, weights, rows, games)
 	if err != nil {
 		return nil, fmt.Errorf("measure on the validation games: %w", err)
 	}
-	e.Games = r.ledger.games.Validation.Games()
 	r.process.Publish(e)
 	return e, nil
 }
 
-// losses measures a net on at most so many rows.
-func (r *reporter) losses(ctx context.Context, t *trainer.Trainer, on trainer.BatchSource, weights string, rows int) (*monitor.Validation, error) {
+// losses measures a net on at most so many rows, which are spread over so many games.
+func (r *reporter) losses(ctx context.Context, t *trainer.Trainer, on trainer.BatchSource, weights string, rows, games int) (*monitor.Validation, error) {
 	s, err := t.Evaluate(ctx, on, rows)
 	if err != nil {
 		return nil, err
 	}
 	e := &monitor.Validation{
-		Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Weights: weights, Rows: s.Rows,
+		Step: r.trainer.NumSteps(), Episode: r.state.Episodes, Weights: weights, Rows: s.Rows, Games: games,
 		Losses: LossNumbers(&s.Measures), StdErrs: monitor.Numbers{},
 		PolicyEntropy: monitor.Number(s.PolicyEntropy), TargetEntropy: monitor.Number(s.PolicyTargetEntropy),
 		LegalEntropy: monitor.Number(s.LegalEntropy), PolicyAcc: monitor.Number(s.PolicyAccuracy), ValueAcc: monitor.Number(s.ValueAccuracy),
 	}
 	for _, l := range s.Losses {
-		e.StdErrs[l.Metric] = monitor.Number(l.StdErr)
+		e.StdErrs[l.Metric] = monitor.Number(l.StdErrOf(games))
 	}
 	return e, nil
 }
@@ -269,7 +269,7 @@ func (h *headRows) untaught() []trainer.Head {
 // writeUntaught names the heads that learnt nothing. A process that continued a
 // training speaks of its own steps only.
 func (s *Summary) writeUntaught(b *strings.Builder) {
-	if len(s.Untaught) == 0 {
+	if len(s.Untaught) == 0 || s.short() {
 		return
 	}
 	since := ""

@@ -102,6 +102,9 @@ func (s *Summary) Write(w io.Writer) error {
 	return err
 }
 
+// short says whether the run is too short for what its losses and heads say.
+func (s *Summary) short() bool { return s.Target > 0 && s.Episodes < shortRun }
+
 // writeLearnt says what the validation games show.
 func (s *Summary) writeLearnt(b *strings.Builder) {
 	if s.First != nil && s.Last != nil {
@@ -129,10 +132,10 @@ func (s *Summary) writeLearnt(b *strings.Builder) {
 		if len(worse) > 0 {
 			fmt.Fprintf(b, "Worse than untrained: %s. Few games are learnt by heart: take more games, or fewer epochs\n", strings.Join(worse, ", "))
 		}
-	} else if s.Phase == monitor.RunDone {
+	} else if s.Phase == monitor.RunDone && !s.short() {
 		b.WriteString("Learnt: no validation games yet, so nothing can be said\n")
 	}
-	if s.Target > 0 && s.Episodes < shortRun {
+	if s.short() {
 		fmt.Fprintf(b, "Too short to judge: %s; try --episodes 200\n", monitor.Count(s.Episodes, "episode"))
 	}
 }
