@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Trains the sparse net of configs/speedrun.textproto from random weights, an hour on two cores, and then climbs the
-# ladder with it: scores against opponents that never change (docs/SPEEDRUN.md has the board of such runs).
+# Trains the sparse net of configs/speedrun.textproto from random weights, an hour on two cores. Then a fresh net learns
+# from the newest games, in RUN_DIR-anew (configs/anew.textproto), where there are enough. It climbs the ladder: scores
+# against opponents that never change (docs/SPEEDRUN.md has the board of such runs).
 # usage: scripts/speedrun.sh [RUN_DIR] [flags of chessbrain train...]     (default: runs/speedrun)
 # A run that was stopped goes on; one that is done is only measured. CHESSBRAIN names another binary than
 # bin/chessbrain, which is built with GO=go. Stockfish should be there: without it the ladder has only the lowest rungs.
@@ -19,5 +20,19 @@ if [ -z "${CHESSBRAIN:-}" ]; then
 	(cd "$root" && CGO_ENABLED=0 "${GO:-go}" build -trimpath -o "$CHESSBRAIN" ./cmd/chessbrain)
 fi
 "$CHESSBRAIN" train --config "$root/configs/speedrun.textproto" --run-dir "$run" "$@"
+anew=${run%/}-anew
+rows=14000000 # what configs/anew.textproto is made for
+if ! compgen -G "$anew/shuffled/2*" > /dev/null; then
+	code=0
+	"$CHESSBRAIN" shuffle --input-dir "$run/selfplay" --output-dir "$anew/shuffled" --min-rows $rows --max-rows $rows --ahead --st-theta 0.8 || code=$?
+	[ $code = 0 ] || [ $code = 6 ] || exit $code
+fi
+if compgen -G "$anew/shuffled/2*" > /dev/null; then
+	"$CHESSBRAIN" train --config "$root/configs/anew.textproto" --run-dir "$anew"
+	player=$anew
+else
+	echo "speedrun: too few games to learn anew; the ladder takes the run's own net" >&2
+	player=$run
+fi
 "$CHESSBRAIN" exam values "$run" || echo "speedrun: the values were not examined, see above; the ladder goes on" >&2
-"$CHESSBRAIN" ladder "$run" --limits "${LIMITS:-1,100,400,100ms}" --error "${ERROR:-25}"
+"$CHESSBRAIN" ladder "$player" --limits "${LIMITS:-1,100,400,100ms}" --error "${ERROR:-25}"

@@ -19,6 +19,7 @@ const openingPlies = 8
 type pairing struct {
 	config arena.Config // zero = not begun
 	games  []arena.Game // the finished ones
+	lock   *fsx.Lock    // of the games that are kept
 }
 
 // begin begins a match, or goes on with the one that is kept.
@@ -32,6 +33,9 @@ func (p *pairing) begin(o *Options, players [2]arena.Player, log [2]arena.LogPla
 		return fmt.Errorf("keep games: %w", err)
 	}
 	name := log[1].Name + ".jsonl"
+	if p.lock, err = fsx.Acquire(filepath.Join(o.Keep, name+".lock"), fsx.LockOptions{Command: "chessbrain ladder"}); err != nil {
+		return fmt.Errorf("keep games: %w", err)
+	}
 	header := arena.LogHeader{Players: log, Openings: fmt.Sprintf("start position, %d random plies", openingPlies)}
 	err = c.OpenLog(header, filepath.Join(o.Keep, name), func(*arena.OtherMatchError) error { return arena.PutAside(o.Keep, name) })
 	for _, g := range c.Done {
@@ -67,9 +71,12 @@ func (p *pairing) result(a, b string) rating.Result {
 }
 
 // close closes the log.
-func (p *pairing) close() error {
-	if p.config.Log == nil {
-		return nil
+func (p *pairing) close() (err error) {
+	if p.config.Log != nil {
+		err = p.config.Log.Close()
 	}
-	return p.config.Log.Close()
+	if p.lock != nil {
+		err = errors.Join(err, p.lock.Remove())
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -26,11 +27,12 @@ func (o *Options) logPath() string {
 }
 
 // OpenLog opens the log, from which the same command goes on, and says what it holds of
-// this match, which ReadOpenings has completed.
+// this match, which ReadOpenings has completed. Another match that writes the same files is
+// a *fsx.LockedError.
 func (m *Match) OpenLog() error {
 	path, h := m.options.logPath(), m.header()
-	if path == "" {
-		return nil
+	if err := m.hold(cmp.Or(path, m.options.PGN)); err != nil || path == "" {
+		return err
 	}
 	h.Program, h.Began = m.options.Program, time.Now().UTC().Truncate(time.Second)
 	var err error
@@ -45,6 +47,18 @@ func (m *Match) OpenLog() error {
 		m.options.Tell("%s has %s of this match: going on with the others", path, games(n))
 	}
 	return nil
+}
+
+// hold keeps other matches from what this one writes, until Close.
+func (m *Match) hold(path string) (err error) {
+	if path == "" || fsx.Special(path) {
+		return nil
+	}
+	m.lock, err = fsx.Acquire(path+".lock", fsx.LockOptions{Command: "chessbrain match"})
+	if _, held := errors.AsType[*fsx.LockedError](err); held {
+		return fmt.Errorf("another match writes %s, wait for its end or name another file: %w", path, err)
+	}
+	return err
 }
 
 // closeLog closes the log. After a match that came to its end, one that --log did

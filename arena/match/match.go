@@ -125,6 +125,7 @@ type Match struct {
 	config   arena.Config
 	report   Report
 	openings string // where they are from
+	lock     *fsx.Lock
 }
 
 // New makes the players. The caller closes the match, also after an error of
@@ -202,9 +203,12 @@ func (m *Match) finish(result *arena.Result, err error) (*Report, error) {
 	return r, err
 }
 
-// Close gives the nets back.
+// Close gives the nets back, and the files free.
 func (m *Match) Close() error {
 	var errs []error
+	if m.lock != nil {
+		errs = append(errs, m.lock.Remove())
+	}
 	for _, p := range m.report.Players {
 		if p != nil && p.net != nil {
 			errs = append(errs, p.net.Close())

@@ -2,14 +2,17 @@ package match
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
@@ -202,5 +205,34 @@ func TestMatchProgress(t *testing.T) {
 	const want = "game 4: time-forfeit: sf took 2s\n3 of 8 games, player 1 has 2.5 points (83.3 %)\n"
 	if out.String() != want {
 		t.Errorf("%q", out.String())
+	}
+}
+
+// TestTwoMatches: two matches do not write one log or one PGN, and a match leaves no lock.
+func TestTwoMatches(t *testing.T) {
+	dir := t.TempDir()
+	for _, files := range []Options{{Log: dir + "/a.jsonl"}, {PGN: dir + "/b.pgn"}, {PGN: dir + "/c.pgn", Log: NoLog}} {
+		var matches [2]*Match
+		for i := range matches {
+			o := files
+			o.Specs, o.Games, o.Tell, o.Flags = [2]string{"greedy", "random"}, 2, t.Logf, parseFlags(t, "")
+			var err error
+			if matches[i], err = New(&o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := matches[0].OpenLog(); err != nil {
+			t.Fatal(err)
+		}
+		err := matches[1].OpenLog()
+		if _, held := errors.AsType[*fsx.LockedError](err); !held || !strings.Contains(err.Error(), "another match writes "+dir) {
+			t.Errorf("%+v: the second match: %v", files, err)
+		}
+		if err := errors.Join(matches[0].closeLog(true), matches[0].Close(), matches[1].OpenLog(), matches[1].closeLog(true), matches[1].Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	if found, err := filepath.Glob(dir + "/*lock*"); err != nil || len(found) > 0 {
+		t.Errorf("there are %v, %v", found, err)
 	}
 }

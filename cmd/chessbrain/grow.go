@@ -37,6 +37,9 @@ NET is ` + tools.NetForms + `.`,
 			if err != nil {
 				return err
 			}
+			if err := notRead(out, args[0]); err != nil {
+				return err
+			}
 			arch, err := namedArch(to)
 			if err != nil {
 				return err

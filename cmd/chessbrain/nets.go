@@ -93,13 +93,23 @@ func canCreate(flag, path string) error {
 	return nil
 }
 
+// notRead refuses to write over a net that is read.
+func notRead(out string, specs ...string) error {
+	for _, spec := range specs {
+		if path, _, _ := config.NetPath(spec); fsx.SameFile(path, out) {
+			return usagef("--out: %s is a net that is read; name another file", out)
+		}
+	}
+	return nil
+}
+
 // convertNet reads a net, writes it and says so.
 func convertNet(c *cobra.Command, spec, out string, w *tools.NetWriter) error {
 	if err := checkOut(out); err != nil {
 		return err
 	}
-	if path, _, _ := config.NetPath(spec); fsx.SameFile(path, out) {
-		return usagef("--out: %s is the net that is read; name another file", out)
+	if err := notRead(out, spec); err != nil {
+		return err
 	}
 	n, err := openNet(spec)
 	if err != nil {
@@ -157,6 +167,12 @@ NET is ` + tools.NetForms + `.`,
 			factors, err := nn.ParseExpr(args[0])
 			if err != nil {
 				return usageError{err}
+			}
+			for _, named := range specs {
+				_, spec, _ := strings.Cut(named, "=")
+				if err := notRead(out, spec); err != nil {
+					return err
+				}
 			}
 			nets, err := openNets(specs, factors)
 			if err != nil {
