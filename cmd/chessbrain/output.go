@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -31,27 +32,32 @@ func (s *stream) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// console is a stream of text for people: of what a terminal obeys only newline and tab pass.
+// console is a stream of text for people: of what a terminal obeys only newline and tab
+// pass, and of bytes that are no UTF-8 none.
 type console struct {
 	stream
 	mu   sync.Mutex
-	last byte
+	rest []byte // the beginning of a character
 }
 
 func (o *console) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	text := bytes.Clone(b)
-	for i, c := range b {
-		switch {
-		case c < ' ' && c != '\n' && c != '\t', c == 0x7f:
-			text[i] = '?'
-		case c >= 0x80 && c < 0xa0 && o.last == 0xc2: // the second byte of U+0080 to U+009F
-			text[i] = 0xbf
+	in, text := append(o.rest, b...), make([]byte, 0, len(b)+utf8.UTFMax)
+	for utf8.FullRune(in) {
+		r, n := utf8.DecodeRune(in)
+		if r == utf8.RuneError && n == 1 || unicode.IsControl(r) && r != '\n' && r != '\t' {
+			text = append(text, '?')
+		} else {
+			text = append(text, in[:n]...)
 		}
-		o.last = c
+		in = in[n:]
 	}
-	return o.stream.Write(text)
+	o.rest = append(o.rest[:0], in...)
+	if _, err := o.stream.Write(text); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // data is where output for other programs goes, as it is.
