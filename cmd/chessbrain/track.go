@@ -37,7 +37,7 @@ func newTracker(dir run.Dir, c *config.Config, mlflow, wandb string) *track.Foll
 		Metrics: filepath.Join(dir.Learning, monitor.MetricsName), Name: name, Version: version(),
 		Settings: settings, MLflow: mlflow, Wandb: wandb, NetSuffix: run.NetSuffix,
 		Nets: func() (paths []string, err error) {
-			nets, err := run.ListNets(dir.Models())
+			nets, err := run.ListNets(dir, dir.Models())
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil, nil
 			}

@@ -83,7 +83,7 @@ func trained(dir run.Dir) (none checkpoint.Manifest, path string, err error) {
 // newestNet is the name of the net that plays in a run: of random weights while there
 // is none.
 func newestNet(dir run.Dir) string {
-	newest, err := setup.NewestNet(dir.Models())
+	newest, err := setup.NewestNet(dir, dir.Models())
 	if err != nil || newest == nil {
 		return gate.RandomNet
 	}
@@ -92,7 +92,7 @@ func newestNet(dir run.Dir) string {
 
 // countNets returns how many net files a directory has, 0 where it is not there.
 func countNets(dir string) int {
-	nets, _ := run.ListNets(dir)
+	nets, _ := run.ListNets(run.Dir{}, dir)
 	return len(nets)
 }
 

@@ -151,7 +151,7 @@ func checkRated(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nets, err := run.ListNets(run.Dir{Root: dir}.Models())
+	nets, err := run.ListNets(run.Dir{}, run.Dir{Root: dir}.Models())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -245,7 +245,7 @@ func (s *State) Overhead() float64 {
 func (s *Status) readNets(dir run.Dir) {
 	n := &s.Nets
 	n.Newest = gate.RandomNet
-	if newest, err := setup.NewestNet(dir.Models()); err == nil && newest != nil {
+	if newest, err := setup.NewestNet(dir, dir.Models()); err == nil && newest != nil {
 		n.Newest, n.Since = newest.Name, newest.Written.UTC()
 	}
 	n.Accepted, n.Rejected, n.Waiting = countNets(dir.Models()), countNets(dir.Rejected()), countNets(dir.Candidates())

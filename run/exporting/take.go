@@ -1,7 +1,6 @@
 package exporting
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +30,7 @@ const (
 )
 
 // sources returns the nets that were handed over in a directory, each a directory too,
-// oldest first; of equals by name. What has no net in it is nobody's hand-over and is left
+// oldest first. What has no net in it is nobody's hand-over and is left
 // alone.
 func sources(dir string) ([]run.NetFile, error) {
 	names, err := fsx.Dirs(fsx.OS, dir)
@@ -50,9 +49,8 @@ func sources(dir string) ([]run.NetFile, error) {
 		}
 		all = append(all, run.NetFile{Name: name, Path: path, Written: info.ModTime()})
 	}
-	slices.SortFunc(all, func(a, b run.NetFile) int {
-		return cmp.Or(a.Written.Compare(b.Written), cmp.Compare(a.Name, b.Name))
-	})
+	run.SortNets(run.Dir{}, all)
+	slices.Reverse(all)
 	return all, nil
 }
 

@@ -125,12 +125,12 @@ func (g *gatekeeper) next(ctx context.Context) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	nets, err := run.ListNets(g.dirs.Test)
+	nets, err := run.ListNets(run.Dir{Root: g.root}, g.dirs.Test)
 	if err != nil || len(nets) == 0 {
 		return false, err
 	}
 	candidate := &nets[0]
-	accepted, err := setup.NewestNet(g.dirs.Accepted)
+	accepted, err := setup.NetsBelow(run.Dir{Root: g.root}, g.dirs.Accepted)
 	if err != nil {
 		return false, err
 	}
@@ -148,15 +148,26 @@ func (g *gatekeeper) next(ctx context.Context) (bool, error) {
 	return true, err
 }
 
+// newerThan returns the accepted net that a candidate is older than, "" = none: the newest
+// one, or one of its training with more samples.
+func newerThan(candidate *run.NetFile, accepted []run.NetFile) string {
+	for i := range accepted {
+		if n := &accepted[i]; (i == 0 || candidate.SameLine(n)) && candidate.Older(n) {
+			return n.Name
+		}
+	}
+	return ""
+}
+
 // decide returns what is to become of a candidate, which it plays where that is
-// open.
-func (g *gatekeeper) decide(ctx context.Context, candidate, accepted *run.NetFile) (*Result, error) {
+// open. Of the accepted nets the newest comes first.
+func (g *gatekeeper) decide(ctx context.Context, candidate *run.NetFile, accepted []run.NetFile) (*Result, error) {
 	r, err := g.undone(candidate)
 	if r != nil || err != nil {
 		return r, err
 	}
-	if accepted != nil && candidate.Older(accepted) && !g.want.TestOlder {
-		return g.reject(candidate, "older than "+accepted.Name+", the newest accepted net")
+	if newer := newerThan(candidate, accepted); newer != "" && !g.want.TestOlder {
+		return g.reject(candidate, "older than "+newer+", which is accepted")
 	}
 	challenger, err := readSide(candidate)
 	if unusable(err) {
@@ -168,8 +179,8 @@ func (g *gatekeeper) decide(ctx context.Context, candidate, accepted *run.NetFil
 		return nil, err
 	}
 	baseline := &side{name: RandomNet, net: nn.Init(challenger.net.Arch, g.seed)}
-	if accepted != nil {
-		if baseline, err = readSide(accepted); err != nil {
+	if len(accepted) > 0 {
+		if baseline, err = readSide(&accepted[0]); err != nil {
 			return nil, fmt.Errorf("the newest accepted net cannot be played against: %w; put it back from a copy, or move it away", err)
 		}
 	}

@@ -96,10 +96,42 @@ func TestOrder(t *testing.T) {
 		if strings.Join(got, ",") != want {
 			t.Errorf("test older %v: %q, want %q", older, got, want)
 		}
-		net, err := setup.NewestNet(filepath.Join(root, "models"))
+		net, err := setup.NewestNet(run.Dir{Root: root}, filepath.Join(root, "models"))
 		if newest := map[bool]string{false: "x", true: "y"}[older]; err != nil || net.Name != newest {
 			t.Errorf("test older %v: self-play takes %s, %v", older, net.Name, err)
 		}
+	}
+}
+
+// TestCopied: in a run whose files have the times of a copy the net with the most samples is
+// the baseline, a damaged net before it stops nothing, and what came before it is older.
+func TestCopied(t *testing.T) {
+	root := t.TempDir()
+	accepted := func(name string) string { return filepath.Join(root, "models", name+".safetensors") }
+	putNet(t, accepted("job-main-s1000-d20"), 1, 3000)
+	putNet(t, accepted("job-main-s900-d20"), 2, 5000)
+	if err := os.Truncate(accepted("job-main-s900-d20"), 100); err != nil {
+		t.Fatal(err)
+	}
+	putNet(t, candidate(root, "job-main-s1100-d30"), 3, 1000)
+	putNet(t, candidate(root, "job-main-s950-d30"), 4, 6000)
+	var got []string
+	for _, r := range decisions(t, root, "") {
+		got = append(got, r.Candidate+" "+r.Verdict()+" "+r.Baseline)
+	}
+	if want := "job-main-s1100-d30 accepted job-main-s1000-d20,job-main-s950-d30 rejected "; strings.Join(got, ",") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	older, net := candidate(root, "job-main-s800-d10"), "job-main-s800-d10" // accepted, it plays, whatever copies do
+	putNet(t, older, 5, 500)
+	if r := decisions(t, root, "test_older=true"); len(r) != 1 || !r[0].Accepted {
+		t.Fatalf("an older net that is to be tested: %+v", r)
+	}
+	if err := os.Chtimes(accepted(net), time.Unix(1, 0), time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if newest, err := setup.NewestNet(run.Dir{Root: root}, filepath.Join(root, "models")); err != nil || newest.Name != net {
+		t.Errorf("self-play takes %v, %v", newest, err)
 	}
 }
 

@@ -106,11 +106,11 @@ func (g *gatekeeper) settle(candidate *run.NetFile, r *Result) error {
 	return nil
 }
 
-// makeNewest gives a net that was accepted although it is older than the newest
-// accepted one a later time, so that self-play takes it.
+// makeNewest gives the file of a net that was accepted a later time than that of the newest
+// accepted one: a name may have no samples, and other runs do not see this one's decisions.
 func (g *gatekeeper) makeNewest(candidate *run.NetFile) error {
-	newest, err := setup.NewestNet(g.dirs.Accepted)
-	if err != nil || newest == nil || newest.Older(candidate) {
+	newest, err := setup.NewestNet(run.Dir{Root: g.root}, g.dirs.Accepted)
+	if err != nil || newest == nil || newest.Written.Before(candidate.Written) {
 		return err
 	}
 	later := newest.Written.Add(time.Second)

@@ -70,24 +70,24 @@ func DryRun(e *setup.Effective, dirs Dirs, w io.Writer) error {
 		return err
 	}
 	dirs = dirsOf(dir.Root, dirs)
-	candidates, err := run.ListNets(dirs.Test)
+	candidates, err := run.ListNets(dir, dirs.Test)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	accepted, err := setup.NewestNet(dirs.Accepted)
+	accepted, err := setup.NetsBelow(dir, dirs.Accepted)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	baseline := Label(RandomNet) + fmt.Sprintf(" (seed %d)", info.Seed)
-	if accepted != nil {
-		baseline = accepted.Path
+	if len(accepted) > 0 {
+		baseline = accepted[0].Path
 	}
 	fmt.Fprintf(w, "%s\ngatekeeper of %s (dry run: nothing is created)\n", e.Changed(), dir.Root)
 	fmt.Fprintf(w, "nets to test: %d in %s\n", len(candidates), dirs.Test)
 	for i := range candidates {
 		note := ""
-		if accepted != nil && candidates[i].Older(accepted) && !k.TestOlder {
-			note = ": older than the newest accepted net, would be rejected"
+		if newer := newerThan(&candidates[i], accepted); newer != "" && !k.TestOlder {
+			note = ": older than " + newer + ", which is accepted, would be rejected"
 		}
 		fmt.Fprintf(w, "  %s%s\n", candidates[i].Name, note)
 	}

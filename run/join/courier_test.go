@@ -16,6 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
+	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // spool is a player's directory with chunks of one game each.
@@ -177,5 +178,23 @@ func TestCourierRefuses(t *testing.T) {
 	}
 	if _, err := newCourier(nil, dir, "p100001", nil); err == nil || !strings.Contains(err.Error(), "delivered.json") {
 		t.Error(err)
+	}
+}
+
+// TestFetch: the net that the run has fetched last plays, though it has fewer samples.
+func TestFetch(t *testing.T) {
+	m := fleet.NewMemory(nil, 1)
+	p := &player{models: t.TempDir(), post: m.Post(fleet.Player{})}
+	for _, name := range []string{"r-main-s20-d9", "r-main-s30-d9", "r-main-s10-d9", "r-main-s15-d9"} {
+		ref := fleet.NewNetRef(name, []byte(name))
+		if err := errors.Join(m.Publish(t.Context(), ref, []byte(name)), p.fetch(t.Context(), ref)); err != nil {
+			t.Fatal(err)
+		}
+		if newest, err := setup.NewestNet(run.Dir{}, p.models); err != nil || newest.Name != name {
+			t.Errorf("%v plays, want %s: %v", newest, name, err)
+		}
+	}
+	if nets, err := os.ReadDir(p.models); err != nil || len(nets) != 2 {
+		t.Errorf("%v are kept, %v", nets, err)
 	}
 }

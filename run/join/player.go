@@ -267,7 +267,8 @@ func (p *player) beat(ctx context.Context, stop context.CancelCauseFunc) error {
 	}
 }
 
-// fetch puts a net into the directory of nets, and removes the oldest of them.
+// fetch puts a net into the directory of nets, and removes the oldest of them and those that
+// would play in its place.
 func (p *player) fetch(ctx context.Context, r fleet.NetRef) error {
 	if filepath.Base(r.Name) != r.Name {
 		return fmt.Errorf("net %q is no name", r.Name)
@@ -288,9 +289,10 @@ func (p *player) fetch(ctx context.Context, r fleet.NetRef) error {
 		return err
 	}
 	p.net = r
-	nets, err := run.ListNets(p.models)
-	for i := range nets {
-		if err == nil && i >= keptModels {
+	nets, err := run.ListNets(run.Dir{}, p.models)
+	for i, there := 0, false; i < len(nets); i++ {
+		there = there || nets[i].Name == r.Name
+		if err == nil && (i >= keptModels || !there) { // the run knows better which net is the newest
 			err = fsx.OS.Remove(nets[i].Path)
 		}
 	}

@@ -51,7 +51,7 @@ func (r *pass) keepNet() error {
 
 // net is the file of the net that plays, "" where the run has none.
 func (r *pass) net() (string, error) {
-	nets, err := run.ListNets(r.netsDir())
+	nets, err := run.ListNets(run.Dir{}, r.netsDir())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/mcts"
@@ -104,9 +103,8 @@ type NetFinder struct {
 
 // candidate is a net that may play.
 type candidate struct {
-	path    string // of a file, or the name of a checkpoint; "" = the first weights
-	written time.Time
-	load    func() (*FoundNet, error)
+	run.NetFile // Path may be the name of a checkpoint; "" = the first weights
+	load        func() (*FoundNet, error)
 }
 
 // Find returns the newest net that can play, or nil where that is the one it returned
@@ -119,7 +117,8 @@ func (f *NetFinder) Find() (*FoundNet, error) {
 	}
 	var errs []error
 	for _, c := range all {
-		if f.looked && (c.path == f.current.path && c.written.Equal(f.current.written) || len(errs) > 0 && !c.written.After(f.current.written)) {
+		same := c.Path == f.current.Path && c.Written.Equal(f.current.Written)
+		if f.looked && (same || len(errs) > 0 && !f.current.Older(&c.NetFile)) {
 			break
 		}
 		found, err := c.load()
@@ -128,7 +127,7 @@ func (f *NetFinder) Find() (*FoundNet, error) {
 				f.looked, f.current = true, c
 				return found, errors.Join(errs...)
 			}
-			err = fmt.Errorf("net %s (%s): %w", found.Name, c.path, err)
+			err = fmt.Errorf("net %s (%s): %w", found.Name, c.Path, err)
 		}
 		errs = append(errs, err)
 	}
@@ -152,7 +151,7 @@ func NewNetFinder(e *setup.Effective, s *setup.SelfPlay) *NetFinder {
 	if s.Models == "" {
 		return checkpointNets(s.Dir, s.Job, bootstrap)
 	}
-	return modelFiles(s.Models, bootstrap)
+	return modelFiles(s.Dir, s.Models, bootstrap)
 }
 
 // checkpointNets finds the newest checkpoint of a run.
@@ -173,14 +172,14 @@ func checkpointNets(dir run.Dir, job string, bootstrap func(name string) (*Found
 	}
 	return &NetFinder{nets: func() ([]candidate, error) {
 		newest, err := checkpoint.Current(fsx.OS, dir.Checkpoints)
-		return []candidate{{path: newest, load: load}}, err
+		return []candidate{{run.NetFile{Path: newest}, load}}, err
 	}}
 }
 
 // modelFiles finds the net files below a directory.
-func modelFiles(dir string, bootstrap func(name string) (*FoundNet, error)) *NetFinder {
+func modelFiles(d run.Dir, dir string, bootstrap func(name string) (*FoundNet, error)) *NetFinder {
 	return &NetFinder{nets: func() (all []candidate, err error) {
-		nets, err := setup.NetsBelow(dir)
+		nets, err := setup.NetsBelow(d, dir)
 		if err != nil {
 			return nil, fmt.Errorf("look for nets in %s: %w", dir, err)
 		}
@@ -188,7 +187,7 @@ func modelFiles(dir string, bootstrap func(name string) (*FoundNet, error)) *Net
 			return []candidate{{load: func() (*FoundNet, error) { return bootstrap(bootstrapName) }}}, nil
 		}
 		for _, n := range nets {
-			all = append(all, candidate{n.Path, n.Written, func() (*FoundNet, error) {
+			all = append(all, candidate{n, func() (*FoundNet, error) {
 				net, err := setup.ReadNet(n.Path)
 				_, samples, _, _ := run.ParseNetName(n.Name) // 0 of other names
 				return &FoundNet{Net: net, Name: n.Name, Samples: uint64(samples)}, err

@@ -87,6 +87,8 @@ func TestModelFiles(t *testing.T) {
 	expect("of the same time the last by name", "z-main-s900-d90", 900)
 	putNet(t, models+"/older.safetensors", 2, 500)
 	expect("an older file", "", 0)
+	putNet(t, models+"/z-main-s800-d80.safetensors", 2, 2500)
+	expect("an older net that was put back", "", 0)
 	bad := models + "/bad.safetensors"
 	if err := os.WriteFile(bad, []byte("no net"), 0o644); err != nil {
 		t.Fatal(err)

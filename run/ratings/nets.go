@@ -57,8 +57,16 @@ func (s *scanner) nets() ([]catalogue.Net, error) {
 		return nil, err
 	}
 	setParents(nets)
+	files, turn := make([]run.NetFile, len(nets)), map[string]int{}
+	for i, n := range nets {
+		files[i] = run.NetFile{Name: n.Name, Written: n.Modified}
+	}
+	run.SortNets(s.dir, files)
+	for i, f := range files {
+		turn[f.Name] = -i
+	}
 	slices.SortStableFunc(nets, func(a, b catalogue.Net) int {
-		return cmp.Or(a.Modified.Compare(b.Modified), cmp.Compare(a.Samples, b.Samples), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(turn[a.Name], turn[b.Name]), a.Modified.Compare(b.Modified), cmp.Compare(a.Samples, b.Samples), cmp.Compare(a.Name, b.Name))
 	})
 	return nets, nil
 }

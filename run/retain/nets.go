@@ -17,8 +17,8 @@ import (
 
 // netsIn returns the net files of a directory, newest first. A directory that is
 // not there has none, and a link is left alone: its file is kept by somebody else.
-func netsIn(dir string) ([]run.NetFile, error) {
-	nets, err := run.ListNets(dir)
+func netsIn(d run.Dir, dir string) ([]run.NetFile, error) {
+	nets, err := run.ListNets(d, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -27,7 +27,7 @@ func netsIn(dir string) ([]run.NetFile, error) {
 
 // pruneRejected removes rejected nets but the newest. Their results stay.
 func (g *collector) pruneRejected() error {
-	nets, err := netsIn(g.dir.Rejected())
+	nets, err := netsIn(g.dir, g.dir.Rejected())
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (g *collector) pruneModels() error {
 	if keep == 0 {
 		return nil
 	}
-	nets, err := netsIn(g.dir.Models())
+	nets, err := netsIn(g.dir, g.dir.Models())
 	if err != nil {
 		return err
 	}

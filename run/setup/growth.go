@@ -140,7 +140,7 @@ func (t *Training) Grown(d run.Dir, a nn.Arch, rows int64) (nn.Arch, error) {
 // newestElo is the Elo of the run's newest accepted net in its rating list. ok is false while
 // it has none.
 func newestElo(d run.Dir) (elo float64, ok bool) {
-	newest, err := NewestNet(d.Models())
+	newest, err := NewestNet(d, d.Models())
 	if err != nil || newest == nil {
 		return 0, false
 	}

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -117,35 +116,34 @@ func ReadHashedNet(path string) (net *nn.Net, meta map[string]string, sha string
 // ErrONNX says that a file is what export-net wrote for other programs.
 var ErrONNX = errors.New("it looks like an ONNX model, which is written but not read")
 
-// NewestNet returns the net below dir that a playing process takes: the first of NetsBelow;
-// nil where there is none.
-func NewestNet(dir string) (*run.NetFile, error) {
-	nets, err := NetsBelow(dir)
+// NewestNet returns the net below dir that a playing process of the run takes: the first of
+// NetsBelow; nil where there is none.
+func NewestNet(d run.Dir, dir string) (*run.NetFile, error) {
+	nets, err := NetsBelow(d, dir)
 	if err != nil || len(nets) == 0 {
 		return nil, err
 	}
 	return &nets[0], nil
 }
 
-// NetsBelow returns the nets below dir by the time of writing, the last one first, of
-// equals the last by name. Files and directories whose names begin with a dot are still
-// being written.
-func NetsBelow(dir string) (nets []run.NetFile, err error) {
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+// NetsBelow returns the nets below dir in the run's order, the newest first. Files and
+// directories whose names begin with a dot are still being written.
+func NetsBelow(d run.Dir, dir string) (nets []run.NetFile, err error) {
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil && path != dir && errors.Is(err, fs.ErrNotExist):
 			return nil // went away in the meantime
 		case err != nil:
 			return err
-		case strings.HasPrefix(d.Name(), ".") && path != dir:
-			if d.IsDir() {
+		case strings.HasPrefix(e.Name(), ".") && path != dir:
+			if e.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
-		case d.IsDir() || !strings.HasSuffix(path, run.NetSuffix):
+		case e.IsDir() || !strings.HasSuffix(path, run.NetSuffix):
 			return nil
 		}
-		info, err := d.Info()
+		info, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -154,8 +152,7 @@ func NetsBelow(dir string) (nets []run.NetFile, err error) {
 		}
 		return err
 	})
-	slices.Reverse(nets) // WalkDir goes by name
-	slices.SortStableFunc(nets, func(a, b run.NetFile) int { return b.Written.Compare(a.Written) })
+	run.SortNets(d, nets)
 	return nets, err
 }
 

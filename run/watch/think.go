@@ -80,7 +80,7 @@ type thinker struct {
 
 // Nets returns the names of the nets that can be asked, the newest first.
 func (s *Source) Nets() []string {
-	nets, _ := run.ListNets(s.opt.Dir.Models())
+	nets, _ := run.ListNets(s.opt.Dir, s.opt.Dir.Models())
 	names := make([]string, len(nets))
 	for i, n := range nets {
 		names[i] = n.Name
@@ -114,7 +114,7 @@ func (s *Source) Think(ctx context.Context, q Question) (*Thought, error) {
 // choose makes a net the thinker's.
 func (s *Source) choose(name string) error {
 	spec, t := s.opt.Dir.Root, &s.thinker // without nets a run has checkpoints
-	nets, err := run.ListNets(s.opt.Dir.Models())
+	nets, err := run.ListNets(s.opt.Dir, s.opt.Dir.Models())
 	if i := slices.IndexFunc(nets, func(n run.NetFile) bool { return name == "" || n.Name == name }); i >= 0 {
 		spec = nets[i].Path
 	} else if name != "" {
