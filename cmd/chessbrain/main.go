@@ -156,7 +156,7 @@ func interruptible(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	broken := make(chan os.Signal, 1) // nobody reads it: a write to a closed terminal or pipe fails, and ends nothing
+	broken := make(chan os.Signal, 1) // nobody reads it: a write to a closed terminal or pipe fails, and ends nothing, up to the last line
 	signal.Notify(broken, syscall.SIGPIPE)
 	go func() {
 		if <-signals == nil {
@@ -168,5 +168,5 @@ func interruptible(parent context.Context) (ctx context.Context, stop func()) {
 			run.ExitNow(exitKilled)
 		}
 	}()
-	return ctx, func() { signal.Stop(signals); signal.Stop(broken); close(signals); cancel() }
+	return ctx, func() { signal.Stop(signals); close(signals); cancel() }
 }

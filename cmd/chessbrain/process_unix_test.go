@@ -227,8 +227,13 @@ func TestBrokenTerminal(t *testing.T) {
 		t.Errorf("%v; the log:\n%s", err, log)
 	}
 	// Nothing can be told, but all is done.
-	if cmd, err := train("b", broken); err == nil {
-		t.Error("exit 0 without a summary", cmd.ProcessState)
+	if cmd, _ := train("b", broken); cmd.ProcessState.ExitCode() != exitFailure {
+		t.Error("without a summary it ended with", cmd.ProcessState)
+	}
+	for _, run := range []string{"a", "b"} {
+		if _, err := os.Stat(filepath.Join(dir, run, "report", "report.md")); err != nil {
+			t.Error("the report:", err)
+		}
 	}
 	if games, err := os.ReadFile(filepath.Join(dir, "b/journal")); err != nil || strings.Count(string(games), "\n") != 3 {
 		t.Errorf("%v; the journal:\n%s", err, games)

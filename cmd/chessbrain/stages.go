@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -178,14 +179,16 @@ type reported struct {
 	well bool
 }
 
-// Write prints the summary, and writes and names the report.
+// Write prints the summary, and writes and names the report, which is drawn though nobody
+// reads the summary.
 func (r *reported) Write(out io.Writer) error {
-	if err := r.printed.Write(out); err != nil || !r.well {
-		return err
+	broken := r.printed.Write(out)
+	if !r.well {
+		return broken
 	}
 	_, files, err := plot(r.root, filepath.Join(r.root, reportDir))
 	if errors.Is(err, report.ErrEmpty) {
-		return nil
+		return broken
 	}
 	where := fmt.Sprintf("none: %v", err) // the run is done all the same
 	if err == nil {
@@ -193,7 +196,7 @@ func (r *reported) Write(out io.Writer) error {
 	}
 	_, err = fmt.Fprintf(out, "Report: %[1]s\nNext: chessbrain uci %[2]s plays it in a chess GUI, chessbrain ladder %[2]s says how strong it is%[3]s\n",
 		where, r.root, r.next)
-	return err
+	return cmp.Or(broken, err)
 }
 
 func newSelfplay() *cobra.Command {
