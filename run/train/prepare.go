@@ -19,7 +19,8 @@ import (
 )
 
 // prepareDir takes the run for this process, checks the configuration against the run
-// that lies there, and writes down how the run was started. Who plays the games itself
+// that lies there, and writes down how a new run was started: a start of one that is there
+// may be refused yet, and then changes nothing that the next one goes by. Who plays the games itself
 // holds the run alone; else it is shared with the processes that play.
 func (r *training) prepareDir(ctx context.Context) (err error) {
 	if err := fsx.DefaultReserve.Check(fsx.OS, fsx.NearestDir(r.cfg.Root), replay.ChunkBytes); err != nil {
@@ -86,6 +87,9 @@ func (r *training) prepareFiles(foreign string) error {
 			return err
 		}
 	}
+	if there.Exists {
+		return nil
+	}
 	return r.writeStart()
 }
 
@@ -97,12 +101,30 @@ func Begin(opt Options) (dir run.Dir, info run.RunInfo, err error) {
 	if err = r.cfg.Check(); err == nil {
 		err = r.prepareDir(context.Background())
 	}
+	if err == nil {
+		err = r.noteStart(context.Background())
+	}
 	return r.dir, r.info, r.close(err)
+}
+
+// noteStart is writeStart where that was not done yet.
+func (c *core) noteStart(ctx context.Context) error {
+	if c.noted {
+		return nil
+	}
+	return c.alone(ctx, c.writeStart)
 }
 
 // writeStart writes the effective configuration, its history and run.json.
 func (c *core) writeStart() error {
-	before := c.info
+	before, there, err := run.ReadRunInfo(c.dir.Root) // another training may have started since the run was looked at
+	if err != nil {
+		return err
+	}
+	if !there {
+		before = c.info
+	}
+	c.noted, c.info.Starts = true, before.Starts
 	c.info.ConfigHash = c.cfg.Hash()
 	c.info.Program, c.info.Go = c.opt.Version, runtime.Version()
 	c.info.Arithmetic = c.cfg.Arithmetic()

@@ -62,6 +62,7 @@ type core struct {
 	cfg     setup.Training // its export changes with a swap of stages
 	dir     run.Dir
 	info    run.RunInfo
+	noted   bool // this start stands in run.json
 	log     *slog.Logger
 	process *run.Process // nil before prepareDir
 	began   time.Time
@@ -164,7 +165,10 @@ func (r *training) open(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.restore(r.process.Context())
+	if err := r.restore(r.process.Context()); err != nil {
+		return err
+	}
+	return r.noteStart(ctx)
 }
 
 // openStages opens the stages that this run uses and what exchanges them.

@@ -174,7 +174,7 @@ func TestDamagedChunk(t *testing.T) {
 }
 
 // TestGamesGone: a run whose games are all gone, or cannot be read, does not go on with
-// an empty window as if it were a new one, not even to sum up.
+// an empty window as if it were a new one, not even to sum up, and keeps nothing of the start.
 func TestGamesGone(t *testing.T) {
 	dir := t.TempDir() + "/run"
 	train(t, dir, "--episodes=6")
@@ -182,8 +182,20 @@ func TestGamesGone(t *testing.T) {
 	if err := os.Rename(d.Selfplay(), dir+".moved"); err != nil {
 		t.Fatal(err)
 	}
+	kept := func() (all string) {
+		history, _ := filepath.Glob(d.History() + "/*")
+		for _, path := range append(history, d.RunFile(), d.ConfigFile(), d.TrainingConfig()) {
+			data, err := os.ReadFile(path)
+			all += fmt.Sprintln(path, err, string(data))
+		}
+		return all
+	}
+	before := kept()
 	for _, more := range []string{"--episodes=6", "--episodes=9"} {
 		_, _, err := tryTrain(t, t.Context(), dir, more)
+		if kept() != before {
+			t.Errorf("%s: the refused start changed %s\n%s", more, before, kept())
+		}
 		if bad, ok := asError[*checkpoint.CorruptError](err); !ok || bad.Path != d.Selfplay() || !strings.Contains(bad.Reason, "put them back") {
 			t.Errorf("%s: %v", more, err)
 		}
