@@ -176,6 +176,10 @@ func (s *Start) checkTraining() error {
 	if m == nil {
 		return s.checkPlace(want)
 	}
+	if created := m.Info[run.ManifestKey]; created != "" && !s.Exists && s.Checkpoints.Dir == "" {
+		remedy := fmt.Sprintf(`put it back from a copy, or write {"version":1,"job":%q,"seed":%d,"created":%q} into it`, m.Job, s.Info.Seed, created)
+		return s.e.Errorf("run_dir", remedy, "%s is missing in a directory with checkpoints of job %s", s.Dir.RunFile(), m.Job)
+	}
 	if err := s.CheckOwner(m, s.Info, path); err != nil {
 		return err
 	}

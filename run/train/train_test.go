@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -206,6 +207,27 @@ func TestGamesGone(t *testing.T) {
 	s, log := train(t, dir, "--episodes=9")
 	if s.Episodes != 9 || strings.Contains(log, "lost") {
 		t.Errorf("%d episodes\n%s", s.Episodes, log)
+	}
+}
+
+// TestRunFileGone: the refusal of a run without its run.json says how to make it anew.
+func TestRunFileGone(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	first, _ := train(t, dir, "--episodes=2")
+	d, _ := jobOf(t, dir)
+	if err := os.Remove(d.RunFile()); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := tryTrain(t, t.Context(), dir, "--episodes=3")
+	if err == nil || !strings.Contains(err.Error(), d.RunFile()+" is missing") {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`\{.*\}`).FindString(err.Error())
+	if err := os.WriteFile(d.RunFile(), []byte(line), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if s, log := train(t, dir, "--episodes=3"); s.Episodes != 3 || s.Steps <= first.Steps {
+		t.Errorf("%+v\n%s", s, log)
 	}
 }
 
