@@ -84,6 +84,9 @@ func TestReport(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
+	if d.Episodes = 0; !strings.Contains(Summary(d), "\n60 steps, ") {
+		t.Errorf("a run on a data set has no episodes:\n%s", Summary(d))
+	}
 	if strings.Contains(string(text), "l2_loss") {
 		t.Errorf("a loss of the weights is among those of held-out games:\n%s", text)
 	}

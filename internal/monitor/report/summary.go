@@ -23,7 +23,10 @@ func Summary(d *Data) string {
 		head += ", training " + d.Training
 	}
 	say("%s\n", head)
-	say("%s, %s, %s trained on, %s skipped.", cmp.Or(d.Loop, monitor.Count(d.Episodes, "episode")), monitor.Count(d.Step, "step"), monitor.Count(d.Samples, "row"), monitor.Count(d.Skipped, "step"))
+	if games := cmp.Or(d.Loop, monitor.Count(d.Episodes, "episode")); d.Loop != "" || d.Episodes > 0 || d.Step == 0 { // of a data set there are none
+		fmt.Fprint(&b, games+", ")
+	}
+	say("%s, %s trained on, %s skipped.", monitor.Count(d.Step, "step"), monitor.Count(d.Samples, "row"), monitor.Count(d.Skipped, "step"))
 	if n := len(d.Runs); n > 0 {
 		first, last := d.Runs[0], d.Runs[n-1]
 		players := ""
