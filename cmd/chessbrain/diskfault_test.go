@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"syscall"
 	"testing"
@@ -91,5 +92,18 @@ func TestPrintDiskError(t *testing.T) {
 	want := "chessbrain: save: sync run/journal: fsync failed, written data may be lost: input/output error\nchessbrain: " + diskRemedy + "\n"
 	if b.String() != want {
 		t.Errorf("got %s\nwant %s", &b, want)
+	}
+}
+
+// TestPrintPathError: a fault of a path says what to do, unless somebody has said it.
+func TestPrintPathError(t *testing.T) {
+	for _, p := range pathRemedies {
+		for said, want := range map[string]string{"%w": "; " + p.remedy, "%w; do this": "; do this"} {
+			var b bytes.Buffer
+			printError(&b, fmt.Errorf("make report directory: "+said, &fs.PathError{Op: "mkdir", Path: "a", Err: p.fault}))
+			if want = "chessbrain: make report directory: mkdir a: " + p.fault.Error() + want + "\n"; b.String() != want {
+				t.Errorf("got %s\nwant %s", &b, want)
+			}
+		}
 	}
 }

@@ -157,9 +157,24 @@ func printError(w io.Writer, err error) {
 	if isAny(err, syscall.EIO, fsx.ErrSync) {
 		lines = append(once(lines), diskRemedy)
 	}
+	for _, p := range pathRemedies {
+		if len(lines) == 1 && errors.Is(err, p.fault) && !strings.Contains(lines[0], ";") {
+			lines[0] += "; " + p.remedy
+		}
+	}
 	for _, line := range lines {
 		fmt.Fprintf(w, "chessbrain: %s\n", line)
 	}
+}
+
+// pathRemedies say what to do about faults of a path, where nobody who knows more has said it.
+var pathRemedies = []struct {
+	fault  error
+	remedy string
+}{
+	{syscall.ENOTDIR, "a file is where a directory should be: move it away, or name another path"},
+	{syscall.ELOOP, "symbolic links there lead in a circle: remove them, or name another path"},
+	{syscall.EROFS, "the file system is read-only: name a path that can be written"},
 }
 
 // diskRemedy is what to do where a disk fails. Each who had to do with it says so, and none
