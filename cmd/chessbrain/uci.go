@@ -56,7 +56,12 @@ spins are whole numbers, of checks true or false:
 		Example: `  chessbrain uci --net net.safetensors --threads 4
   chessbrain uci runs/a --option MultiPV=3 --option SyzygyPath=/tb/345`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return f.serve(c, runArg(args)) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 && f.net != "" {
+				return usagef("--net %s: RUN %s has nets of its own; name one of the two", f.net, args[0])
+			}
+			return f.serve(c, runArg(args))
+		},
 	}
 	c.Flags().StringVar(&f.net, "net", "", "play with this net: a file (safetensors or .pb.gz), or builtin, the net inside the program")
 	c.Flags().IntVar(&f.visits, "visits", 800, "visits of a plain go")
