@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -95,7 +96,7 @@ holds.`,
 					return nil, err
 				}
 				root := s.effective.Config.GetRunDir()
-				return &reported{done, root, fmt.Sprintf(", chessbrain status %s has its page", root), err == nil && stage == ""}, err
+				return &reported{done, root, fmt.Sprintf(", chessbrain status %s has its page", root), true, err == nil && stage == ""}, err
 			})
 		},
 	}
@@ -153,14 +154,17 @@ no net, recipe or file is one of recipe first, on a CPU.`,
 				if done == nil {
 					return nil, err
 				}
-				root, next := s.effective.Config.GetRunDir(), ""
+				root, next, plugins := s.effective.Config.GetRunDir(), "", ""
+				for _, dir := range s.effective.Config.GetPlugins().GetDir() { // no run names programs for a later start
+					plugins += " --plugin-dir " + dir
+				}
 				switch {
 				case done.Target > 0:
-					next = fmt.Sprintf(", chessbrain train %s --episodes N goes on", root)
+					next = fmt.Sprintf(", chessbrain train %s --episodes N%s goes on", root, plugins)
 				case s.effective.Config.GetTraining().GetData() != "":
-					next = fmt.Sprintf(", chessbrain train %s --epochs N goes on", root)
+					next = fmt.Sprintf(", chessbrain train %s --epochs N%s goes on", root, plugins)
 				}
-				return &reported{done, root, next, err == nil}, err
+				return &reported{done, root, next, done.Net != "", err == nil}, err
 			})
 		},
 	}
@@ -174,9 +178,10 @@ no net, recipe or file is one of recipe first, on a CPU.`,
 // well.
 type reported struct {
 	printed
-	root string // of the run
-	next string // besides those of every run
-	well bool
+	root  string // of the run
+	next  string // besides those of every run
+	plays bool   // a net came of it
+	well  bool
 }
 
 // Write prints the summary, and writes and names the report, which is drawn though nobody
@@ -194,8 +199,14 @@ func (r *reported) Write(out io.Writer) error {
 	if err == nil {
 		where = files[len(files)-1] + " (plots beside it)"
 	}
-	_, err = fmt.Fprintf(out, "Report: %[1]s\nNext: chessbrain uci %[2]s plays it in a chess GUI, chessbrain ladder %[2]s says how strong it is%[3]s\n",
-		where, r.root, r.next)
+	next := strings.TrimPrefix(r.next, ", ")
+	if r.plays {
+		next = fmt.Sprintf("chessbrain uci %[1]s plays it in a chess GUI, chessbrain ladder %[1]s says how strong it is%[2]s", r.root, r.next)
+	}
+	if next != "" {
+		next = "Next: " + next + "\n"
+	}
+	_, err = fmt.Fprintf(out, "Report: %s\n%s", where, next)
 	return cmp.Or(broken, err)
 }
 

@@ -97,7 +97,11 @@ func (s *Summary) Write(w io.Writer) error {
 	}
 	s.writeLearnt(&b)
 	s.writeUntaught(&b)
-	fmt.Fprintf(&b, "Checkpoint: %s\nNet: %s\nMetrics: %s\n", s.Checkpoint, s.Net, s.Metrics)
+	net := "none was exported"
+	if s.Net != "" {
+		net = s.Net
+	}
+	fmt.Fprintf(&b, "Checkpoint: %s\nNet: %s\nMetrics: %s\n", s.Checkpoint, net, s.Metrics)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
