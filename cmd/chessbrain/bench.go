@@ -164,7 +164,7 @@ func newBenchPrecision() *cobra.Command {
 positions are drawn from the games of that run directory, and the net is its newest unless --net-file names one;
 without, they come from random legal play. Accepted is a net whose best move is the same in 99 % of the positions
 with a choice, and whose value (W-L) differs by 0.005 at most in the mean.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := between("positions", positions, 1, maxComparePositions); err != nil {
 				return err

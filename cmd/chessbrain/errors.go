@@ -101,6 +101,14 @@ func exactArgs(n int, what string) cobra.PositionalArgs {
 	}
 }
 
+// atMostOne wants one argument or none, in the words of all others.
+func atMostOne(c *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usagef("%s: name one at most; got %d arguments", c.CommandPath(), len(args))
+	}
+	return nil
+}
+
 // someArgs wants an argument at least: what says which.
 func someArgs(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {

@@ -98,7 +98,7 @@ func newExamMeasure() *cobra.Command {
 		Long: `Asks the value head of a run's net, or of --net, about endings that were no starts, and
 lets the net play won ones out. Held-out positions are kept from the starts alone: games go
 through some of them. Of a run's net it says how it answers those that no game went through.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
 			err := cmp.Or(between("visits", o.Visits, 1, 1e6), between("moves", o.Moves, 1, 1000),
 				between("questions", o.Questions, 24, 1e5), between("mates", o.Mates, 1, 1e5))
@@ -203,7 +203,7 @@ agree with it: Pearson's correlation with its 95 % interval. It takes seconds, s
 targets and losses can be tried. The net is the run's newest, or --net.`,
 		Example: `  chessbrain exam values runs/a
   chessbrain exam values runs/a --net runs/b@5000 --positions 10000`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne,
 		RunE: stoppable(func(c *cobra.Command, args []string) error { return o.run(c, runArg(args)) }),
 	}
 	o.bind(c, 2000, 5000)
@@ -329,7 +329,7 @@ taken for nothing, an engine takes it, and says of the best other move that it c
 piece (3 pawns) or more. It prints in how many of them the net takes it.
 The net is the run's newest, or --net; it searches as it was trained.`,
 		Example: "  chessbrain exam hanging runs/a\n  chessbrain exam hanging runs/a --net builtin --visits 400",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    atMostOne,
 		RunE:    stoppable(func(c *cobra.Command, args []string) error { return o.hanging(c, runArg(args), visits) }),
 	}
 	o.bind(c, 500, 10_000)

@@ -37,7 +37,7 @@ func newStatus() *cobra.Command {
 sockets, and prints one page. It changes nothing and needs no running process. "limits" says what holds the run up
 most, and which flag changes it.`,
 		Example: "  watch -n 5 chessbrain status runs/a",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := cycle.ReadStatus(c.Context(), runArg(args))
 			if err != nil {
@@ -67,7 +67,7 @@ trainings the report has each one, in a directory of its name, and their losses 
 
 --mlflow and --wandb write the metrics for MLflow and for Weights & Biases. The same run again writes the same anew.
 chessbrain train and run have the flags, too: there the metrics follow the run.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
 			dir, _, err := setup.OpenDir(runArg(args))
 			if err != nil {
@@ -191,7 +191,7 @@ func newDescribe() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "describe [RUN | CHECKPOINT | FILE]",
 		Short: "Show what a checkpoint or a net file holds",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
 			path := runArg(args)
 			if setup.NamesNet(path) {
@@ -273,7 +273,7 @@ func newGames() *cobra.Command {
 newest last. With --pgn the games themselves, with what the search thought of each move; with --board the position
 at the end of each. It changes nothing, and the run may be at work.`,
 		Example: "  chessbrain games runs/a\n  chessbrain games runs/a --last 1 --board\n  chessbrain games runs/a --last 100 --pgn > a.pgn",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.last < 1 {
 				return usagef("--last %d: want 1 or more", o.last)

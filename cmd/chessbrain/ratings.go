@@ -42,7 +42,7 @@ moves and, with --engine, a UCI engine. What is not given as a flag is taken fro
 run's configuration, but for the engine. A stop or a kill loses no finished game: the same command goes on.`,
 		Example: `  chessbrain ratings runs/a --play --games 40 --engine stockfish --engine-nodes 1000 --engine-skill 0
   chessbrain ratings runs/a --play --poll 5m`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, runArg(args)) },
 	}
 	f := c.Flags()

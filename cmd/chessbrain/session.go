@@ -135,7 +135,7 @@ func (s *session) resolve(c *cobra.Command) error {
 		}
 		for _, r := range configs.Recipes() {
 			if r.Name == s.recipe && (r.Command == "run") != s.loop && s.trains() && !s.begins && given(c, "source") == "" {
-				return usagef("recipe %s is for chessbrain %s; chessbrain recipes says what each is for", r.Name, r.Command)
+				return usagef("recipe %[1]s is for chessbrain %[2]s RUN --recipe %[1]s; chessbrain recipes says what each is for", r.Name, r.Command)
 			}
 		}
 	}

@@ -85,6 +85,11 @@ func (o *shuffleOptions) run(c *cobra.Command) error {
 	if len(o.InputDirs) == 0 {
 		return usagef("--input-dir is missing: name a directory with game files, such as runs/a/selfplay")
 	}
+	for _, dir := range o.InputDirs {
+		if o.OutputDir != "" && fsx.SameFile(dir, o.OutputDir) {
+			return usagef("--output-dir: %s is a directory of games; name another one", o.OutputDir)
+		}
+	}
 	if o.OutputDir == "" {
 		return usagef("--output-dir is missing: name the directory of the shuffles, such as runs/a/shuffled")
 	}

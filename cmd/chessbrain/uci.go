@@ -55,7 +55,7 @@ spins are whole numbers, of checks true or false:
   UCI_ShowWDL, Ponder, UCI_AnalyseMode (a clock is used up to the usual time), UCI_Chess960, Clear Hash`,
 		Example: `  chessbrain uci --net net.safetensors --threads 4
   chessbrain uci runs/a --option MultiPV=3 --option SyzygyPath=/tb/345`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 && f.net != "" {
 				return usagef("--net %s: RUN %s has nets of its own; name one of the two", f.net, args[0])

@@ -18,7 +18,8 @@ func descriptorOf(path string) (protoreflect.FieldDescriptor, error) {
 	var fd protoreflect.FieldDescriptor
 	for name := range strings.SplitSeq(path, ".") {
 		if fd = fieldNamed(md, name); fd == nil {
-			return nil, fmt.Errorf("no field %s in the schema", path)
+			names := fieldPaths((*Config)(nil).ProtoReflect().Descriptor(), "", map[protoreflect.FullName]bool{})
+			return nil, fmt.Errorf("no field %s in the schema%s", path, typo.Meant(path, names...))
 		}
 		md = fd.Message()
 	}

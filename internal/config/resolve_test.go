@@ -360,6 +360,7 @@ func TestOverrides(t *testing.T) {
 	for text, want := range map[string]string{
 		"mcts.simulations":      "want path=value",
 		"mcts.visits=3":         "no field mcts.visits in the schema; chessbrain recipes show example has all fields",
+		"selfplay.episods=3":    "no field selfplay.episods in the schema; did you mean selfplay.episodes?",
 		"mcts=3":                "mcts is not a single value",
 		"training.losses=3":     "training.losses is not a single value",
 		"mcts.simulations=many": `"many" is not a whole number`,

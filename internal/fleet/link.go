@@ -71,7 +71,12 @@ func ParseLink(text string) (Link, error) {
 
 // CheckAddresses says which part of HOST:PORT,HOST:PORT,... is no such.
 func CheckAddresses(text string) error {
+	seen := map[string]bool{}
 	for address := range strings.SplitSeq(text, ",") {
+		if seen[address] {
+			return fmt.Errorf("%q is there twice", address)
+		}
+		seen[address] = true
 		host, port, err := net.SplitHostPort(address)
 		if n, bad := strconv.Atoi(port); err != nil || bad != nil || host == "" || n < 1 || n > 65535 {
 			return fmt.Errorf("%q is no HOST:PORT", address)

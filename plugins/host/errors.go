@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -84,9 +86,15 @@ func (h *Host) unknown(kind stage.Kind, name string, found []Program) error {
 	for _, p := range found {
 		programs, names = append(programs, p.Name+" ("+p.Path+")"), append(names, p.Name)
 	}
+	dirs := slices.Clone(h.o.Dirs)
+	for i, dir := range dirs {
+		if _, err := os.Stat(dir); err != nil {
+			dirs[i] += " (not there)"
+		}
+	}
 	return mark(ErrUnknown, fmt.Errorf("unknown %s %q; built in: %s; programs: %s; looked for in: %s; "+
 		"--plugin-dir and $%s name directories of programs%s",
-		cmp.Or(kind, "stage"), name, list(builtin), list(programs), list(h.o.Dirs), DirEnv, typo.Meant(name, append(builtin, names...)...)))
+		cmp.Or(kind, "stage"), name, list(builtin), list(programs), list(dirs), DirEnv, typo.Meant(name, append(builtin, names...)...)))
 }
 
 // list joins names, "none" where there are none.

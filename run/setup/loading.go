@@ -254,7 +254,9 @@ func dataFiles(path string) (pgn []string, err error) {
 	case len(pgn) > 0 && others:
 		err = fmt.Errorf("%s holds PGN files and other games: which of them may be the same, nobody knows", path)
 	case len(pgn) == 0 && !others:
-		err = fmt.Errorf("there are no games in %s", path)
+		if _, err = os.Stat(path); err == nil { // a link may lead nowhere
+			err = fmt.Errorf("there are no games in %s", path)
+		}
 	case !games && len(pgn) > 0:
 		err = fmt.Errorf("no game of %s can be trained on: chessbrain import-pgn says why", path)
 	case !games:

@@ -167,7 +167,7 @@ func (o *NetWriter) Write(path string, n *Net) error {
 		}
 		return nn.WriteSafetensors(w, n.Net, n.Meta)
 	})
-	if errors.Is(err, lc0.ErrUnsupported) { // a number beyond the encoding, a net beyond the format
+	if errors.Is(err, lc0.ErrUnsupported) || errors.Is(err, nn.ErrArch) { // a number beyond the encoding, a net beyond the format
 		return inputError{err}
 	}
 	return err
