@@ -134,6 +134,9 @@ func TestClimb(t *testing.T) {
 	told := 0
 	o.Tell = func(string, ...any) {
 		if told++; told == 2 {
+			if _, err := Climb(t.Context(), player, log, o); err == nil || !strings.Contains(err.Error(), "another ladder plays them, wait for its end") {
+				t.Errorf("two climbs keep the same games: %v", err)
+			}
 			cancel()
 		}
 	}

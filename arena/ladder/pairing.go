@@ -34,6 +34,9 @@ func (p *pairing) begin(o *Options, players [2]arena.Player, log [2]arena.LogPla
 	}
 	name := log[1].Name + ".jsonl"
 	if p.lock, err = fsx.Acquire(filepath.Join(o.Keep, name+".lock"), fsx.LockOptions{Command: "chessbrain ladder"}); err != nil {
+		if _, held := errors.AsType[*fsx.LockedError](err); held {
+			err = fmt.Errorf("another ladder plays them, wait for its end or name another directory with --keep: %w", err)
+		}
 		return fmt.Errorf("keep games: %w", err)
 	}
 	header := arena.LogHeader{Players: log, Openings: fmt.Sprintf("start position, %d random plies", openingPlies)}

@@ -1,7 +1,6 @@
 package match
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -31,8 +30,13 @@ func (o *Options) logPath() string {
 // a *fsx.LockedError.
 func (m *Match) OpenLog() error {
 	path, h := m.options.logPath(), m.header()
-	if err := m.hold(cmp.Or(path, m.options.PGN)); err != nil || path == "" {
-		return err
+	for _, file := range []string{m.options.PGN, path} {
+		if err := m.hold(file); err != nil {
+			return err
+		}
+	}
+	if path == "" {
+		return nil
 	}
 	h.Program, h.Began = m.options.Program, time.Now().UTC().Truncate(time.Second)
 	var err error
@@ -49,14 +53,17 @@ func (m *Match) OpenLog() error {
 	return nil
 }
 
-// hold keeps other matches from what this one writes, until Close.
-func (m *Match) hold(path string) (err error) {
+// hold keeps other matches from a file that this one writes, until Close. They may name it by a link.
+func (m *Match) hold(path string) error {
 	if path == "" || fsx.Special(path) {
 		return nil
 	}
-	m.lock, err = fsx.Acquire(path+".lock", fsx.LockOptions{Command: "chessbrain match"})
+	lock, err := fsx.Acquire(fsx.RealPath(path)+".lock", fsx.LockOptions{Command: "chessbrain match"})
 	if _, held := errors.AsType[*fsx.LockedError](err); held {
 		return fmt.Errorf("another match writes %s, wait for its end or name another file: %w", path, err)
+	}
+	if err == nil {
+		m.locks = append(m.locks, lock)
 	}
 	return err
 }

@@ -125,7 +125,7 @@ type Match struct {
 	config   arena.Config
 	report   Report
 	openings string // where they are from
-	lock     *fsx.Lock
+	locks    []*fsx.Lock
 }
 
 // New makes the players. The caller closes the match, also after an error of
@@ -206,8 +206,8 @@ func (m *Match) finish(result *arena.Result, err error) (*Report, error) {
 // Close gives the nets back, and the files free.
 func (m *Match) Close() error {
 	var errs []error
-	if m.lock != nil {
-		errs = append(errs, m.lock.Remove())
+	for _, l := range m.locks {
+		errs = append(errs, l.Remove())
 	}
 	for _, p := range m.report.Players {
 		if p != nil && p.net != nil {

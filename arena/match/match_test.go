@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -211,10 +212,17 @@ func TestMatchProgress(t *testing.T) {
 // TestTwoMatches: two matches do not write one log or one PGN, and a match leaves no lock.
 func TestTwoMatches(t *testing.T) {
 	dir := t.TempDir()
-	for _, files := range []Options{{Log: dir + "/a.jsonl"}, {PGN: dir + "/b.pgn"}, {PGN: dir + "/c.pgn", Log: NoLog}} {
+	pairs := [][2]Options{
+		{{Log: dir + "/a.jsonl"}, {Log: dir + "/a.jsonl"}}, {{PGN: dir + "/b.pgn"}, {PGN: dir + "/b.pgn"}},
+		{{PGN: dir + "/c.pgn", Log: NoLog}, {PGN: dir + "/c.pgn", Log: dir + "/c"}},
+	}
+	if err := errors.Join(os.WriteFile(dir+"/d.jsonl", nil, 0o666), os.Symlink("d.jsonl", dir+"/link")); err == nil {
+		pairs = append(pairs, [2]Options{{Log: dir + "/d.jsonl"}, {Log: dir + "/link"}})
+	}
+	for _, files := range pairs {
 		var matches [2]*Match
 		for i := range matches {
-			o := files
+			o := files[i]
 			o.Specs, o.Games, o.Tell, o.Flags = [2]string{"greedy", "random"}, 2, t.Logf, parseFlags(t, "")
 			var err error
 			if matches[i], err = New(&o); err != nil {
@@ -226,7 +234,7 @@ func TestTwoMatches(t *testing.T) {
 		}
 		err := matches[1].OpenLog()
 		if _, held := errors.AsType[*fsx.LockedError](err); !held || !strings.Contains(err.Error(), "another match writes "+dir) {
-			t.Errorf("%+v: the second match: %v", files, err)
+			t.Errorf("log %q, PGN %q: the second match: %v", files[1].Log, files[1].PGN, err)
 		}
 		if err := errors.Join(matches[0].closeLog(true), matches[0].Close(), matches[1].OpenLog(), matches[1].closeLog(true), matches[1].Close()); err != nil {
 			t.Error(err)
