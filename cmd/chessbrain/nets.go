@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -81,6 +82,9 @@ func openNetOf(spec, forms string) (*tools.Net, error) {
 func checkOut(path string) error {
 	if path == "" {
 		return usagef("--out: name a file")
+	}
+	if m, err := checkpoint.ReadManifest(fsx.OS, filepath.Dir(fsx.RealPath(path))); err == nil {
+		return usagef("--out: %s lies in the checkpoint %s, which would be damaged; name another file", path, m.Name)
 	}
 	return canCreate("out", path)
 }
@@ -386,6 +390,12 @@ func (o *exportWith) run(c *cobra.Command, spec, out string) (err error) {
 	}
 	if info, err := os.Stat(out); err == nil && !info.IsDir() {
 		return usagef("--out: %s is a file; with --exporter it is a directory", out)
+	}
+	file, _, _ := config.NetPath(spec)
+	for _, path := range []string{file, fsx.RealPath(file)} { // what an exporter names its files, it alone knows
+		if fsx.IsFile(path) && fsx.SameFile(filepath.Dir(path), out) {
+			return usagef("--out: %s has the net that is read, which the exporter may write over; name another directory", out)
+		}
 	}
 	files, err := x.Export(ctx, checkpoint, out) // makes the directory
 	if err != nil {
