@@ -139,7 +139,7 @@ func (e *Engine) command(ctx context.Context, text string) (quit bool) {
 		return true
 	case "debug", "register": // nothing to do
 	default:
-		err = fmt.Errorf("unknown command %q", fields[0])
+		err = fmt.Errorf("unknown command %q; there are uci, isready, setoption, ucinewgame, position, go, stop, ponderhit and quit", fields[0])
 	}
 	if err != nil {
 		e.fault(err)

@@ -104,7 +104,7 @@ func exactArgs(n int, what string) cobra.PositionalArgs {
 // atMostOne wants one argument or none, in the words of all others.
 func atMostOne(c *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return usagef("%s: name one at most; got %d arguments", c.CommandPath(), len(args))
+		return usagef("%s takes one argument at most, got %q; usage: %s", c.CommandPath(), args, c.UseLine())
 	}
 	return nil
 }

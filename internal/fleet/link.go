@@ -73,14 +73,16 @@ func ParseLink(text string) (Link, error) {
 func CheckAddresses(text string) error {
 	seen := map[string]bool{}
 	for address := range strings.SplitSeq(text, ",") {
-		if seen[address] {
-			return fmt.Errorf("%q is there twice", address)
-		}
-		seen[address] = true
 		host, port, err := net.SplitHostPort(address)
-		if n, bad := strconv.Atoi(port); err != nil || bad != nil || host == "" || n < 1 || n > 65535 {
+		n, bad := strconv.Atoi(port)
+		if err != nil || bad != nil || host == "" || n < 1 || n > 65535 {
 			return fmt.Errorf("%q is no HOST:PORT", address)
 		}
+		same := strings.ToLower(host) + ":" + strconv.Itoa(n)
+		if seen[same] {
+			return fmt.Errorf("%q is there twice", address)
+		}
+		seen[same] = true
 	}
 	return nil
 }
