@@ -37,7 +37,7 @@ NET is ` + tools.NetForms + `.`,
 			if err != nil {
 				return err
 			}
-			if err := notRead(out, args[0]); err != nil {
+			if err := notRead("out", out, args[0]); err != nil {
 				return err
 			}
 			arch, err := namedArch(to)

@@ -97,11 +97,11 @@ func canCreate(flag, path string) error {
 	return nil
 }
 
-// notRead refuses to write over a net that is read.
-func notRead(out string, specs ...string) error {
-	for _, spec := range specs {
+// notRead refuses to write over a file that is read: a net, with or without its heads, or another.
+func notRead(flag, out string, read ...string) error {
+	for _, spec := range read {
 		if path, _, _ := config.NetPath(spec); fsx.SameFile(path, out) {
-			return usagef("--out: %s is a net that is read; name another file", out)
+			return usagef("--%s: %s is a file that is read; name another one", flag, out)
 		}
 	}
 	return nil
@@ -112,7 +112,7 @@ func convertNet(c *cobra.Command, spec, out string, w *tools.NetWriter) error {
 	if err := checkOut(out); err != nil {
 		return err
 	}
-	if err := notRead(out, spec); err != nil {
+	if err := notRead("out", out, spec); err != nil {
 		return err
 	}
 	n, err := openNet(spec)
@@ -174,7 +174,7 @@ NET is ` + tools.NetForms + `.`,
 			}
 			for _, named := range specs {
 				_, spec, _ := strings.Cut(named, "=")
-				if err := notRead(out, spec); err != nil {
+				if err := notRead("out", out, spec); err != nil {
 					return err
 				}
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,7 +145,7 @@ func (o *tuneOptions) validate() error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	if err := checkOut(o.out); err != nil {
+	if err := cmp.Or(checkOut(o.out), notRead("out", o.out, o.config, o.net, o.data)); err != nil {
 		return err
 	}
 	if o.plot == "" {
