@@ -124,9 +124,12 @@ func (g *Game) checkResults() error {
 	return nil
 }
 
-// EndCounts lists end reasons, the most frequent first. decided is how many of the games
-// somebody won, 0 = not known: cut games that were won are named beside their reason.
-func EndCounts[N int | int64 | uint64](ends map[string]N, decided N) string {
+// EndCounts lists end reasons, the most frequent first.
+func EndCounts[N int | int64 | uint64](ends map[string]N) string { return EndCountsOf(ends, 0) }
+
+// EndCountsOf is EndCounts of games of which somebody won so many: cut games that were won
+// are named beside their reason.
+func EndCountsOf[N int | int64 | uint64](ends map[string]N, decided N) string {
 	names := slices.SortedFunc(maps.Keys(ends), func(a, b string) int {
 		return cmp.Or(cmp.Compare(ends[b], ends[a]), cmp.Compare(a, b))
 	})

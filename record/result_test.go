@@ -221,7 +221,7 @@ func TestEndCounts(t *testing.T) {
 		{map[string]int64{"unknown": 1, "max-plies": 3}, 2, "max-plies 3, unknown 1"},
 		{nil, 0, ""},
 	} {
-		if got := EndCounts(c.ends, c.decided); got != c.want {
+		if got := EndCountsOf(c.ends, c.decided); got != c.want {
 			t.Errorf("%v, %d decided: %q, want %q", c.ends, c.decided, got, c.want)
 		}
 	}

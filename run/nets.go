@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -29,7 +28,6 @@ type NetFile struct {
 
 	turn          time.Time // of SortNets: Written, or before that of the net that follows in the run
 	samples, rows int64     // of the name, of nets of a training
-	accepted      time.Time // by the gatekeeper; zero = not that it is known
 }
 
 // SameLine reports whether two nets are of one training, by their names. Their samples say
@@ -53,33 +51,51 @@ func compareSamples(a, b *NetFile) int {
 	return cmp.Or(cmp.Compare(a.samples, b.samples), cmp.Compare(a.rows, b.rows))
 }
 
-// SortNets sorts nets of a run, newest first; of equals the last by name first. The times of files change
-// when they are copied or put back, so they count only where nothing else is known: nets of
-// one training come by samples, and those that the gatekeeper accepted as it accepted them.
-// A net is older than its successor whatever its file says. Names without samples, and
-// different trainings without gating, come by time.
+// SortNets sorts nets of a run, newest first. The times of files change when they are copied
+// or put back, so they count only where nothing else is known: nets of one training come by
+// samples, and those that the gatekeeper accepted as it accepted them. A net is older than
+// its successor whatever its file says. Names without samples, and different trainings
+// without gating, come by time; of equals the one of more samples is first, then the last by
+// name.
 func SortNets(d Dir, nets []NetFile) {
 	lines := map[string][]*NetFile{}
-	var accepted []*NetFile
 	for i := range nets {
 		n := &nets[i]
 		line, samples, rows, own := ParseNetName(n.Name)
 		n.turn, n.samples, n.rows = n.Written, samples, rows
-		if !own {
-			continue
-		}
-		lines[line] = append(lines[line], n)
-		if n.accepted = acceptedAt(d, n); !n.accepted.IsZero() {
-			accepted = append(accepted, n)
+		if own {
+			lines[line] = append(lines[line], n)
 		}
 	}
-	slices.SortFunc(accepted, func(a, b *NetFile) int { return cmp.Or(a.accepted.Compare(b.accepted), compareSamples(a, b)) })
-	inTurn(accepted)
+	astray := len(lines) > 1 // times may say another order than the run
 	for _, line := range lines {
 		slices.SortFunc(line, compareSamples)
+		astray = astray || !slices.IsSortedFunc(line, func(a, b *NetFile) int { return a.Written.Compare(b.Written) })
+	}
+	if astray {
+		putInTurn(d, lines)
+	}
+	slices.SortFunc(nets, func(a, b NetFile) int {
+		return cmp.Or(b.turn.Compare(a.turn), compareSamples(&b, &a), cmp.Compare(b.Name, a.Name))
+	})
+}
+
+// putInTurn gives nets of trainings, each by samples, the turns that the run knows.
+func putInTurn(d Dir, lines map[string][]*NetFile) {
+	at, accepted := map[*NetFile]time.Time{}, []*NetFile(nil)
+	for _, line := range lines {
+		for _, n := range line {
+			if when := acceptedAt(d, n.Name); !when.IsZero() {
+				at[n], accepted = when, append(accepted, n)
+			}
+		}
+	}
+	slices.SortFunc(accepted, func(a, b *NetFile) int { return cmp.Or(at[a].Compare(at[b]), compareSamples(a, b), cmp.Compare(a.Name, b.Name)) })
+	inTurn(accepted)
+	for _, line := range lines {
 		next := 0
 		for i, n := range line { // those accepted change places among themselves
-			if n.accepted.IsZero() {
+			if at[n].IsZero() {
 				continue
 			}
 			for !accepted[next].SameLine(n) {
@@ -90,9 +106,6 @@ func SortNets(d Dir, nets []NetFile) {
 		}
 		inTurn(line)
 	}
-	slices.SortFunc(nets, func(a, b NetFile) int {
-		return cmp.Or(b.turn.Compare(a.turn), cmp.Compare(b.Name, a.Name))
-	})
 }
 
 // inTurn puts the time of each net before that of the next one.
@@ -104,28 +117,18 @@ func inTurn(nets []*NetFile) {
 	}
 }
 
-// acceptances are the times at which nets were accepted, by the path of the decision and the
-// time of the net's file. A playing process looks at all nets every few seconds.
-var acceptances sync.Map
-
 // acceptedAt returns when the run's gatekeeper accepted a net; zero where it did not, or where
 // its decision cannot be read.
-func acceptedAt(d Dir, n *NetFile) (at time.Time) {
-	if d.Root == "" {
-		return at
-	}
-	path := d.GateResult(n.Name)
-	key := path + n.Written.String()
-	if known, ok := acceptances.Load(key); ok {
-		return known.(time.Time)
-	}
+func acceptedAt(d Dir, name string) (at time.Time) {
 	var r struct {
 		Accepted bool      `json:"accepted"`
 		Ended    time.Time `json:"ended"`
 	}
-	if there, err := ReadJSON(path, &r); there && err == nil && r.Accepted {
+	if d.Root == "" {
+		return at
+	}
+	if there, err := ReadJSON(d.GateResult(name), &r); there && err == nil && r.Accepted {
 		at = r.Ended
-		acceptances.Store(key, at)
 	}
 	return at
 }

@@ -47,7 +47,7 @@ func (r *Report) Write(out io.Writer) error {
 		row("SPRT", "%s", r.SPRT)
 	}
 	if played > 0 {
-		row("ends", "%s", record.EndCounts(r.Ends, 0))
+		row("ends", "%s", record.EndCounts(r.Ends))
 		row("length", "%.1f plies a game", r.MeanPlies)
 	}
 	return w.Flush()

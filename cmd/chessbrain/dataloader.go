@@ -79,7 +79,7 @@ holds, and what happens when it is full. A faulty graph is refused as it is in t
 		Example: `  chessbrain dataloader-graph --config run.textproto --format dot | dot -Tpng > loader.png`,
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := notRead("output", output, path); path != "" && err != nil {
+			if err := notRead("output", output, path); err != nil {
 				return err
 			}
 			l, _, err := openLoader(c, path)

@@ -187,7 +187,7 @@ func (r *importReport) Write(out io.Writer) error {
 		row("no result", "%d of the imported games: they teach moves only", r.NoResult)
 	}
 	if r.Imported > 0 {
-		row("ends", "%s", record.EndCounts(r.Ends, 0))
+		row("ends", "%s", record.EndCounts(r.Ends))
 	}
 	if r.Chunks+r.NoChunk > 0 {
 		row("lc0", "%s; none of %s without a result, or beyond the fifty-move rule", monitor.Count(r.Chunks, "chunk"), monitor.Count(r.NoChunk, "game"))

@@ -97,10 +97,11 @@ func canCreate(flag, path string) error {
 	return nil
 }
 
-// notRead refuses to write over a file that is read: a net, with or without its heads, or another.
+// notRead refuses to write over a file that is read: a net, with or without its heads, or
+// another; "" = none.
 func notRead(flag, out string, read ...string) error {
 	for _, spec := range read {
-		if path, _, _ := config.NetPath(spec); fsx.SameFile(path, out) {
+		if path, _, _ := config.NetPath(spec); path != "" && fsx.SameFile(path, out) {
 			return usagef("--%s: %s is a file that is read; name another one", flag, out)
 		}
 	}

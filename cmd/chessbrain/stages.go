@@ -96,7 +96,7 @@ holds.`,
 					return nil, err
 				}
 				root := s.effective.Config.GetRunDir()
-				return &reported{done, root, fmt.Sprintf(", chessbrain status %s has its page", root), true, err == nil && stage == ""}, err
+				return &reported{done, root, fmt.Sprintf("chessbrain status %s has its page", root), true, err == nil && stage == ""}, err
 			})
 		},
 	}
@@ -160,9 +160,9 @@ no net, recipe or file is one of recipe first, on a CPU.`,
 				}
 				switch {
 				case done.Target > 0:
-					next = fmt.Sprintf(", chessbrain train %s --episodes N%s goes on", root, plugins)
+					next = fmt.Sprintf("chessbrain train %s --episodes N%s goes on", root, plugins)
 				case s.effective.Config.GetTraining().GetData() != "":
-					next = fmt.Sprintf(", chessbrain train %s --epochs N%s goes on", root, plugins)
+					next = fmt.Sprintf("chessbrain train %s --epochs N%s goes on", root, plugins)
 				}
 				return &reported{done, root, next, done.Net != "", err == nil}, err
 			})
@@ -179,7 +179,7 @@ no net, recipe or file is one of recipe first, on a CPU.`,
 type reported struct {
 	printed
 	root  string // of the run
-	next  string // besides those of every run
+	next  string // a command besides those that play, "" = none
 	plays bool   // a net came of it
 	well  bool
 }
@@ -199,14 +199,17 @@ func (r *reported) Write(out io.Writer) error {
 	if err == nil {
 		where = files[len(files)-1] + " (plots beside it)"
 	}
-	next := strings.TrimPrefix(r.next, ", ")
+	var next []string
 	if r.plays {
-		next = fmt.Sprintf("chessbrain uci %[1]s plays it in a chess GUI, chessbrain ladder %[1]s says how strong it is%[2]s", r.root, r.next)
+		next = append(next, fmt.Sprintf("chessbrain uci %s plays it in a chess GUI", r.root), fmt.Sprintf("chessbrain ladder %s says how strong it is", r.root))
 	}
-	if next != "" {
-		next = "Next: " + next + "\n"
+	if r.next != "" {
+		next = append(next, r.next)
 	}
-	_, err = fmt.Fprintf(out, "Report: %s\n%s", where, next)
+	_, err = fmt.Fprintf(out, "Report: %s\n", where)
+	if err == nil && len(next) > 0 {
+		_, err = fmt.Fprintf(out, "Next: %s\n", strings.Join(next, ", "))
+	}
 	return cmp.Or(broken, err)
 }
 

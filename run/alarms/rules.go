@@ -69,7 +69,7 @@ func Ends(g Games) *monitor.Alarm {
 	for _, end := range draws {
 		if share := of(g.Ends[end.String()], g.Games); share >= maxOneDraw {
 			return warning(CodeOneEnd, "nets that only repeat moves or shuffle need more noise, a temperature or openings",
-				"%.0f %% of the last %d games ended by %s (%s)", 100*share, g.Games, end, record.EndCounts(g.Ends, 0))
+				"%.0f %% of the last %d games ended by %s (%s)", 100*share, g.Games, end, record.EndCounts(g.Ends))
 		}
 	}
 	return nil

@@ -30,8 +30,7 @@ const (
 )
 
 // sources returns the nets that were handed over in a directory, each a directory too,
-// oldest first. What has no net in it is nobody's hand-over and is left
-// alone.
+// oldest first. What has no net in it is nobody's hand-over and is left alone.
 func sources(dir string) ([]run.NetFile, error) {
 	names, err := fsx.Dirs(fsx.OS, dir)
 	if err != nil {

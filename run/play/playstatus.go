@@ -186,7 +186,7 @@ func (p *PlaySummary) Write(w io.Writer) error {
 	}
 	if p.WhiteWins+p.Draws+p.BlackWins > 0 {
 		fmt.Fprintf(&b, "Results: white %d, draw %d (%.0f %%), black %d; %.1f plies a game; ends: %s\n", p.WhiteWins, p.Draws,
-			100*p.DrawShare(), p.BlackWins, p.MeanPlies(), record.EndCounts(p.Ends, p.WhiteWins+p.BlackWins))
+			100*p.DrawShare(), p.BlackWins, p.MeanPlies(), record.EndCountsOf(p.Ends, p.WhiteWins+p.BlackWins))
 	}
 	if share, ok := p.ResignError(); ok {
 		fmt.Fprintf(&b, "Resignations: %s played on, %d would have been false (%.1f %%)\n", monitor.Count(p.ResignsPlayedOn, "game"), p.FalseResigns, 100*share)

@@ -89,7 +89,7 @@ func (s *scanner) match(kind, path string) (m catalogue.Match, err error) {
 	for i := range games {
 		m.Plies += int64(len(games[i].Moves))
 	}
-	m.Ends = record.EndCounts(sum.Ends, 0)
+	m.Ends = record.EndCounts(sum.Ends)
 	return m, nil
 }
 

@@ -233,7 +233,7 @@ func (r *rater) match(ctx context.Context, p pair) (err error) {
 	r.done.Matches++
 	s := arena.Summarise(result.Games)
 	r.log.Info("rating match played", "player1", a.Name, "player2", b.Name, "score", fmt.Sprintf("+%d =%d -%d", s.Wins, s.Draws, s.Losses),
-		"elo", fmt.Sprintf("%+.0f (95 %%: %+.0f to %+.0f)", s.Estimate.Elo, s.Estimate.Low, s.Estimate.High), "ends", record.EndCounts(s.Ends, 0),
+		"elo", fmt.Sprintf("%+.0f (95 %%: %+.0f to %+.0f)", s.Estimate.Elo, s.Estimate.Low, s.Estimate.High), "ends", record.EndCounts(s.Ends),
 		"took", time.Since(began).Round(time.Second))
 	return nil
 }

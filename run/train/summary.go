@@ -84,7 +84,7 @@ func (s *Summary) Write(w io.Writer) error {
 		fmt.Fprintf(&b, "%s: %d of %s, %s, %s (%s) %s\n",
 			head, s.Episodes, monitor.Count(max(s.Target, s.Episodes), "episode"), monitor.Count(s.Rows, "position"), monitor.Count(s.Steps, "step"), monitor.Count(s.Samples, "sample"), took)
 		fmt.Fprintf(&b, "Results: white %d, draw %d, black %d; ends: %s\n", s.Results.White, s.Results.Draw, s.Results.Black,
-			record.EndCounts(s.Ends, s.Results.White+s.Results.Black))
+			record.EndCountsOf(s.Ends, s.Results.White+s.Results.Black))
 	} else {
 		fmt.Fprintf(&b, "%s: %s (%s) %s\n", head, monitor.Count(s.Steps, "step"), monitor.Count(s.Samples, "sample"), took)
 	}
