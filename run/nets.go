@@ -90,7 +90,9 @@ func putInTurn(d Dir, lines map[string][]*NetFile) {
 			}
 		}
 	}
-	slices.SortFunc(accepted, func(a, b *NetFile) int { return cmp.Or(at[a].Compare(at[b]), compareSamples(a, b), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(accepted, func(a, b *NetFile) int {
+		return cmp.Or(at[a].Compare(at[b]), compareSamples(a, b), cmp.Compare(a.Name, b.Name))
+	})
 	inTurn(accepted)
 	for _, line := range lines {
 		next := 0
