@@ -5,6 +5,7 @@
 # usage: scripts/speedrun.sh [RUN_DIR] [flags of chessbrain train...]     (default: runs/speedrun)
 # A run that was stopped goes on; one that is done is only measured. CHESSBRAIN names another binary than
 # bin/chessbrain, which is built with GO=go. Stockfish should be there: without it the ladder has only the lowest rungs.
+#   STRETCH=1                how long, in the recipe's length: 0.15 takes ten minutes
 #   LIMITS=1,100,400,100ms   how the net plays on the ladder: visits or time of a move
 #   ERROR=25                 the rating's 95 % interval that ends a climb, in Elo
 set -euo pipefail
@@ -19,16 +20,17 @@ if [ -z "${CHESSBRAIN:-}" ]; then
 	CHESSBRAIN=$root/bin/chessbrain
 	(cd "$root" && CGO_ENABLED=0 "${GO:-go}" build -trimpath -o "$CHESSBRAIN" ./cmd/chessbrain)
 fi
-"$CHESSBRAIN" train --config "$root/configs/speedrun.textproto" --run-dir "$run" "$@"
+stretch=${STRETCH:-1}
+"$CHESSBRAIN" train --config "$root/configs/speedrun.textproto" --stretch "$stretch" --run-dir "$run" "$@"
 anew=${run%/}-anew
-rows=14000000 # what configs/anew.textproto is made for
+rows=$(awk -v s="$stretch" 'BEGIN { printf "%d", 14000000 * s }') # what configs/anew.textproto is made for
 if ! compgen -G "$anew/shuffled/2*" > /dev/null; then
 	code=0
 	"$CHESSBRAIN" shuffle --input-dir "$run/selfplay" --output-dir "$anew/shuffled" --min-rows $rows --max-rows $rows --ahead --st-theta 0.8 || code=$?
 	[ $code = 0 ] || [ $code = 6 ] || exit $code
 fi
 if compgen -G "$anew/shuffled/2*" > /dev/null; then
-	"$CHESSBRAIN" train --config "$root/configs/anew.textproto" --run-dir "$anew"
+	"$CHESSBRAIN" train --config "$root/configs/anew.textproto" --stretch "$stretch" --run-dir "$anew"
 	player=$anew
 else
 	echo "speedrun: too few games to learn anew; the ladder takes the run's own net" >&2

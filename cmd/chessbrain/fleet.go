@@ -216,7 +216,7 @@ func joining(c *cobra.Command, s *session, text string) (link fleet.Link, err er
 	if link, err = fleet.ParseLink(text); err != nil {
 		return link, usagef("--join: %w", err)
 	}
-	for _, name := range []string{"config", "recipe", "override-config"} {
+	for _, name := range []string{"config", "recipe", "stretch", "override-config"} {
 		if c.Flags().Changed(name) {
 			return link, usagef("--%s: the run that is joined says how games are played; leave it away", name)
 		}

@@ -34,6 +34,7 @@ type session struct {
 	flags     *config.FlagSet
 	file      string   // --config
 	recipe    string   // --recipe
+	stretch   float64  // --stretch
 	overrides []string // --override-config
 	dryRun    bool
 	stays     bool                                     // does not become the GPU program
@@ -67,6 +68,7 @@ func (s *session) bind(c *cobra.Command, groups []config.Group) {
 	c.Flags().StringVar(&s.file, "config", "", "configuration file (textproto; chessbrain recipes show example has every key)")
 	c.Flags().StringVar(&s.recipe, "recipe", "", "a configuration inside the program, instead of --config (chessbrain recipes)")
 	completeFlag(c, "recipe", recipeNames())
+	c.Flags().Float64Var(&s.stretch, "stretch", 1, "make the run of --recipe or --config so many times as long: games, steps, schedules and window; 0.15 of speedrun takes ten minutes")
 	c.Flags().BoolVar(&s.dryRun, "dry-run", false, "check everything, say what would be done, create nothing")
 	c.Flags().StringArrayVar(&s.overrides, "override-config", nil, "fields of the configuration, path=value[,path=value...]; wins over everything else")
 	c.Flags().StringVar(&s.profiles, "profile-dir", "", "write CPU and heap profiles and a trace of this process there")
@@ -113,6 +115,9 @@ func takeNames(c *cobra.Command, others map[string]string) {
 func (s *session) resolve(c *cobra.Command) error {
 	s.command = strings.Join(append([]string{c.CommandPath()}, os.Args[min(2, len(os.Args)):]...), " ")
 	in := config.Input{Path: s.file, Env: os.LookupEnv, Flags: s.flags, Overrides: s.overrides}
+	if c.Flags().Changed("stretch") {
+		in.Stretch = &s.stretch
+	}
 	switch {
 	case s.begins:
 	case s.loop:

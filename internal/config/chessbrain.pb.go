@@ -7462,10 +7462,10 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	" \x01(\v2\x1c.chessbrain.config.v1.ExportR\x06export\x127\n" +
 	"\aplugins\x18\v \x01(\v2\x1d.chessbrain.config.v1.PluginsR\aplugins\x12.\n" +
 	"\x04loop\x18\f \x01(\v2\x1a.chessbrain.config.v1.LoopR\x04loop\x121\n" +
-	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogB\x04\x98\xb5\x18\x04R\x03log\"\xf3\x17\n" +
-	"\bSelfPlay\x12G\n" +
-	"\bepisodes\x18\x01 \x01(\x03:\x014B(\x8a\xb5\x18\b[1,1e12]\x92\xb5\x18\x18\n" +
-	"\bepisodes\x12\bEPISODES\x18\x02 \x01R\bepisodes\x12\xf3\x04\n" +
+	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogB\x04\x98\xb5\x18\x04R\x03log\"\xff\x17\n" +
+	"\bSelfPlay\x12K\n" +
+	"\bepisodes\x18\x01 \x01(\x03:\x014B,\x8a\xb5\x18\b[1,1e12]\x92\xb5\x18\x18\n" +
+	"\bepisodes\x12\bEPISODES\x18\x02 \x01\xa0\xb5\x18\x01R\bepisodes\x12\xf3\x04\n" +
 	"\x10producer_workers\x18\x02 \x01(\x05:\x010B\xc4\x04\x8a\xb5\x18\b[0,1024]\x92\xb5\x18\xaa\x01\n" +
 	"\x10producer-workers\x12\x10PRODUCER_WORKERS\x18\x02 \x01*`Goroutines that play while the trainer learns; 0 = none: games are played between training stepsJ\x1eselfplay.producer_on_each_core\x92\xb5\x18\xb9\x01\n" +
 	"\x10producer-workers\x12\x10PRODUCER_WORKERS\x18\x03 \x01*oGoroutines that play, each with games of its own, from 1; without the flag and a number in the file, one a coreJ\x1eselfplay.producer_on_each_core\x92\xb5\x18\xc6\x01\n" +
@@ -7497,11 +7497,11 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\bopenings\x18\v \x01(\v2\x1e.chessbrain.config.v1.OpeningsR\bopenings\x12_\n" +
 	"\tprecision\x18\f \x01(\x0e2(.chessbrain.config.v1.SelfPlay.Precision:\x04AUTOB\x11\x92\xb5\x18\r\n" +
 	"\tprecision\x18\n" +
-	"R\tprecision\x12O\n" +
-	"\x14simulations_schedule\x18\r \x01(\tB\x1c\x92\xb5\x18\x18\n" +
-	"\x14simulations-schedule\x18\x05R\x13simulationsSchedule\x12H\n" +
-	"\x12max_plies_schedule\x18\x1a \x01(\tB\x1a\x92\xb5\x18\x16\n" +
-	"\x12max-plies-schedule\x18\x05R\x10maxPliesSchedule\x12M\n" +
+	"R\tprecision\x12S\n" +
+	"\x14simulations_schedule\x18\r \x01(\tB \x92\xb5\x18\x18\n" +
+	"\x14simulations-schedule\x18\x05\xa0\xb5\x18\x01R\x13simulationsSchedule\x12L\n" +
+	"\x12max_plies_schedule\x18\x1a \x01(\tB\x1e\x92\xb5\x18\x16\n" +
+	"\x12max-plies-schedule\x18\x05\xa0\xb5\x18\x01R\x10maxPliesSchedule\x12M\n" +
 	"\vschedule_by\x18\x0e \x01(\x0e2\".chessbrain.config.v1.SelfPlay.Age:\bEPISODESR\n" +
 	"scheduleBy\x12A\n" +
 	"\vplayout_cap\x18\x0f \x01(\v2 .chessbrain.config.v1.PlayoutCapR\n" +
@@ -7753,7 +7753,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x0fTensorGenerator\x12)\n" +
 	"\athreads\x18\x01 \x01(\x05:\x011B\f\x8a\xb5\x18\b[1,1024]R\athreads\x122\n" +
 	"\n" +
-	"batch_size\x18\x02 \x01(\x05:\x041024B\r\x8a\xb5\x18\t[1,65536]R\tbatchSize\"\xc8\x05\n" +
+	"batch_size\x18\x02 \x01(\x05:\x041024B\r\x8a\xb5\x18\t[1,65536]R\tbatchSize\"\xcc\x05\n" +
 	"\x04Loop\x126\n" +
 	"\x06cycles\x18\x01 \x01(\x05:\x010B\x1b\x8a\xb5\x18\a[0,1e9]\x92\xb5\x18\f\n" +
 	"\x06cycles\x18\x01 \x01R\x06cycles\x122\n" +
@@ -7776,9 +7776,9 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"gatekeeper\x124\n" +
 	"\x06rating\x18\n" +
 	" \x01(\v2\x1c.chessbrain.config.v1.RatingR\x06rating\x12=\n" +
-	"\tretention\x18\v \x01(\v2\x1f.chessbrain.config.v1.RetentionR\tretention\x12 \n" +
-	"\x04grow\x18\f \x01(\tB\f\x92\xb5\x18\b\n" +
-	"\x04grow\x18\x01R\x04grow\"\xf4\x05\n" +
+	"\tretention\x18\v \x01(\v2\x1f.chessbrain.config.v1.RetentionR\tretention\x12$\n" +
+	"\x04grow\x18\f \x01(\tB\x10\x92\xb5\x18\b\n" +
+	"\x04grow\x18\x01\xa0\xb5\x18\x01R\x04grow\"\xf4\x05\n" +
 	"\aShuffle\x12K\n" +
 	"\bmin_rows\x18\x01 \x01(\x03:\x06100000B(\x8a\xb5\x18\x14[1,1125899906842624]\x92\xb5\x18\f\n" +
 	"\bmin-rows\x18\x01R\aminRows\x12F\n" +
@@ -7952,7 +7952,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\tModelKind\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
 	"\n" +
-	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\xa3\x1b\n" +
+	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\xab\x1b\n" +
 	"\bTraining\x12W\n" +
 	"\x06source\x18\x01 \x01(\x0e2%.chessbrain.config.v1.Training.Source:\bSELFPLAYB\x0e\x92\xb5\x18\n" +
 	"\n" +
@@ -7986,10 +7986,10 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x10grad_accum_steps\x18\b \x01(\x05:\x011B7\x8a\xb5\x18\t[1,65536]\x92\xb5\x18&\n" +
 	"\x10grad-accum-steps\x12\x10GRAD_ACCUM_STEPS\x18\tR\x0egradAccumSteps\x12Z\n" +
 	"\x11steps_per_episode\x18\t \x01(\x05:\x0216B*\x8a\xb5\x18\a[1,1e6]\x92\xb5\x18\x1b\n" +
-	"\x17train-steps-per-episode\x18\x02R\x0fstepsPerEpisode\x122\n" +
+	"\x17train-steps-per-episode\x18\x02R\x0fstepsPerEpisode\x126\n" +
 	"\x05steps\x18\n" +
-	" \x01(\x03:\x010B\x19\x8a\xb5\x18\b[0,1e15]\x92\xb5\x18\t\n" +
-	"\x05steps\x18\bR\x05steps\x12w\n" +
+	" \x01(\x03:\x010B\x1d\x8a\xb5\x18\b[0,1e15]\x92\xb5\x18\t\n" +
+	"\x05steps\x18\b\xa0\xb5\x18\x01R\x05steps\x12w\n" +
 	"\x02lr\x18\v \x01(\x01:\x040.02Ba\x8a\xb5\x18\a[0,100]\x92\xb5\x18R\n" +
 	"\x02lr\x18\t \x01*6Constant learning rate; overrides the rules of a file.J\x10training.lr_ruleR\x02lr\x125\n" +
 	"\alr_rule\x18\f \x03(\v2\x1c.chessbrain.config.v1.LRRuleR\x06lrRule\x124\n" +
@@ -8009,9 +8009,9 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\vbn_momentum\x18\x16 \x01(\x01:\x030.1B\t\x8a\xb5\x18\x05(0,1]R\n" +
 	"bnMomentum\x122\n" +
 	"\x06losses\x18\x17 \x03(\v2\x1a.chessbrain.config.v1.LossR\x06losses\x12+\n" +
-	"\x03swa\x18\x18 \x01(\v2\x19.chessbrain.config.v1.SWAR\x03swa\x12H\n" +
-	"\vreplay_size\x18\x19 \x01(\x03:\x06500000B\x1f\x8a\xb5\x18\b[1,1e11]\x92\xb5\x18\x0f\n" +
-	"\vreplay-size\x18\tR\n" +
+	"\x03swa\x18\x18 \x01(\v2\x19.chessbrain.config.v1.SWAR\x03swa\x12L\n" +
+	"\vreplay_size\x18\x19 \x01(\x03:\x06500000B#\x8a\xb5\x18\b[1,1e11]\x92\xb5\x18\x0f\n" +
+	"\vreplay-size\x18\t\xa0\xb5\x18\x01R\n" +
 	"replaySize\x12C\n" +
 	"\freplay_share\x18+ \x01(\x01:\x010B\x1d\x8a\xb5\x18\x05[0,1]\x92\xb5\x18\x10\n" +
 	"\freplay-share\x18\tR\vreplayShare\x12)\n" +
@@ -8080,10 +8080,10 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x11steps_per_network\x18\x01 \x01(\x03:\x010B%\x8a\xb5\x18\b[0,1e15]\x92\xb5\x18\x15\n" +
 	"\x11steps-per-network\x18\bR\x0fstepsPerNetwork\x12W\n" +
 	"\x12chunks_per_network\x18\x02 \x01(\x03:\x010B&\x8a\xb5\x18\b[0,1e15]\x92\xb5\x18\x16\n" +
-	"\x12chunks-per-network\x18\bR\x10chunksPerNetwork\"\xa8\x02\n" +
-	"\x06LRRule\x124\n" +
-	"\rstarting_step\x18\x01 \x01(\x03:\x010B\f\x8a\xb5\x18\b[0,1e15]R\fstartingStep\x123\n" +
-	"\x0eduration_steps\x18\x02 \x03(\x03B\f\x8a\xb5\x18\b[0,1e15]R\rdurationSteps\x12\x1b\n" +
+	"\x12chunks-per-network\x18\bR\x10chunksPerNetwork\"\xb0\x02\n" +
+	"\x06LRRule\x128\n" +
+	"\rstarting_step\x18\x01 \x01(\x03:\x010B\x10\x8a\xb5\x18\b[0,1e15]\xa0\xb5\x18\x01R\fstartingStep\x127\n" +
+	"\x0eduration_steps\x18\x02 \x03(\x03B\x10\x8a\xb5\x18\b[0,1e15]\xa0\xb5\x18\x01R\rdurationSteps\x12\x1b\n" +
 	"\x02lr\x18\x03 \x03(\x01B\v\x8a\xb5\x18\a[0,100]R\x02lr\x12G\n" +
 	"\n" +
 	"transition\x18\x04 \x03(\x0e2'.chessbrain.config.v1.LRRule.TransitionR\n" +
@@ -8095,17 +8095,17 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\n" +
 	"\x06LINEAR\x10\x01\x12\n" +
 	"\n" +
-	"\x06COSINE\x10\x02\"b\n" +
-	"\x06Warmup\x129\n" +
-	"\x05steps\x18\x01 \x01(\x03:\x010B \x8a\xb5\x18\b[0,1e15]\x92\xb5\x18\x10\n" +
-	"\fwarmup-steps\x18\tR\x05steps\x12\x1d\n" +
-	"\x06katago\x18\x02 \x01(\b:\x05falseR\x06katago\"\xc5\x06\n" +
+	"\x06COSINE\x10\x02\"f\n" +
+	"\x06Warmup\x12=\n" +
+	"\x05steps\x18\x01 \x01(\x03:\x010B$\x8a\xb5\x18\b[0,1e15]\x92\xb5\x18\x10\n" +
+	"\fwarmup-steps\x18\t\xa0\xb5\x18\x01R\x05steps\x12\x1d\n" +
+	"\x06katago\x18\x02 \x01(\b:\x05falseR\x06katago\"\xcb\x06\n" +
 	"\x04Loss\x123\n" +
 	"\x04head\x18\x01 \x01(\x0e2\x1f.chessbrain.config.v1.Loss.HeadR\x04head\x123\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1f.chessbrain.config.v1.Loss.KindR\x04kind\x12A\n" +
 	"\x06target\x18\x03 \x01(\x0e2!.chessbrain.config.v1.Loss.Target:\x06RESULTR\x06target\x12%\n" +
-	"\aq_ratio\x18\x04 \x01(\x01:\x010B\t\x8a\xb5\x18\x05[0,1]R\x06qRatio\x12(\n" +
-	"\x10q_ratio_schedule\x18\t \x01(\tR\x0eqRatioSchedule\x12F\n" +
+	"\aq_ratio\x18\x04 \x01(\x01:\x010B\t\x8a\xb5\x18\x05[0,1]R\x06qRatio\x12.\n" +
+	"\x10q_ratio_schedule\x18\t \x01(\tB\x04\xa0\xb5\x18\x01R\x0eqRatioSchedule\x12F\n" +
 	"\n" +
 	"mix_target\x18\x05 \x01(\x0e2!.chessbrain.config.v1.Loss.Target:\x04ROOTR\tmixTarget\x12&\n" +
 	"\x06weight\x18\x06 \x01(\x01:\x011B\v\x8a\xb5\x18\a[0,1e6]R\x06weight\x12\x16\n" +

@@ -352,6 +352,14 @@ var file_internal_config_options_proto_extTypes = []protoimpl.ExtensionInfo{
 		Filename:      "internal/config/options.proto",
 	},
 	{
+		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
+		ExtensionType: (*bool)(nil),
+		Field:         50004,
+		Name:          "chessbrain.config.v1.length",
+		Tag:           "varint,50004,opt,name=length",
+		Filename:      "internal/config/options.proto",
+	},
+	{
 		ExtendedType:  (*descriptorpb.EnumValueOptions)(nil),
 		ExtensionType: (*string)(nil),
 		Field:         50002,
@@ -375,6 +383,10 @@ var (
 	//
 	// optional chessbrain.config.v1.Resume resume = 50003;
 	E_Resume = &file_internal_config_options_proto_extTypes[2]
+	// A number of games, steps or rows that belongs to a run's length, or a schedule by such numbers: --stretch multiplies it.
+	//
+	// optional bool length = 50004;
+	E_Length = &file_internal_config_options_proto_extTypes[3]
 )
 
 // Extension fields to descriptorpb.EnumValueOptions.
@@ -382,7 +394,7 @@ var (
 	// Heading of a group of flags in help and docs/FLAGS.md.
 	//
 	// optional string title = 50002;
-	E_Title = &file_internal_config_options_proto_extTypes[3]
+	E_Title = &file_internal_config_options_proto_extTypes[4]
 )
 
 var File_internal_config_options_proto protoreflect.FileDescriptor
@@ -435,7 +447,8 @@ const file_internal_config_options_proto_rawDesc = "" +
 	"\x03LOG\x10\x10\x1a\a\x92\xb5\x18\x03Log:5\n" +
 	"\x05range\x12\x1d.google.protobuf.FieldOptions\x18ц\x03 \x01(\tR\x05range:U\n" +
 	"\x04flag\x12\x1d.google.protobuf.FieldOptions\x18҆\x03 \x03(\v2 .chessbrain.config.v1.FlagOptionR\x04flag:[\n" +
-	"\x06resume\x12\x1d.google.protobuf.FieldOptions\x18ӆ\x03 \x01(\x0e2\x1c.chessbrain.config.v1.Resume:\x04FREER\x06resume:9\n" +
+	"\x06resume\x12\x1d.google.protobuf.FieldOptions\x18ӆ\x03 \x01(\x0e2\x1c.chessbrain.config.v1.Resume:\x04FREER\x06resume:7\n" +
+	"\x06length\x12\x1d.google.protobuf.FieldOptions\x18Ԇ\x03 \x01(\bR\x06length:9\n" +
 	"\x05title\x12!.google.protobuf.EnumValueOptions\x18҆\x03 \x01(\tR\x05titleB2Z0github.com/chessbrain/chessbrain/internal/config"
 
 var (
@@ -464,13 +477,14 @@ var file_internal_config_options_proto_depIdxs = []int32{
 	3, // 1: chessbrain.config.v1.range:extendee -> google.protobuf.FieldOptions
 	3, // 2: chessbrain.config.v1.flag:extendee -> google.protobuf.FieldOptions
 	3, // 3: chessbrain.config.v1.resume:extendee -> google.protobuf.FieldOptions
-	4, // 4: chessbrain.config.v1.title:extendee -> google.protobuf.EnumValueOptions
-	2, // 5: chessbrain.config.v1.flag:type_name -> chessbrain.config.v1.FlagOption
-	0, // 6: chessbrain.config.v1.resume:type_name -> chessbrain.config.v1.Resume
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	5, // [5:7] is the sub-list for extension type_name
-	1, // [1:5] is the sub-list for extension extendee
+	3, // 4: chessbrain.config.v1.length:extendee -> google.protobuf.FieldOptions
+	4, // 5: chessbrain.config.v1.title:extendee -> google.protobuf.EnumValueOptions
+	2, // 6: chessbrain.config.v1.flag:type_name -> chessbrain.config.v1.FlagOption
+	0, // 7: chessbrain.config.v1.resume:type_name -> chessbrain.config.v1.Resume
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	6, // [6:8] is the sub-list for extension type_name
+	1, // [1:6] is the sub-list for extension extendee
 	0, // [0:1] is the sub-list for field type_name
 }
 
@@ -486,7 +500,7 @@ func file_internal_config_options_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_config_options_proto_rawDesc), len(file_internal_config_options_proto_rawDesc)),
 			NumEnums:      2,
 			NumMessages:   1,
-			NumExtensions: 4,
+			NumExtensions: 5,
 			NumServices:   0,
 		},
 		GoTypes:           file_internal_config_options_proto_goTypes,

@@ -21,6 +21,8 @@ type Input struct {
 	// field as a flag would: what --override-config gives. They win over the flags.
 	Overrides []string
 	Flags     *FlagSet // flags of the command, which also say which variables count; nil = none of both
+	// Stretch is how many times as long as the file says the run shall be; nil = as it says.
+	Stretch *float64
 	// OfRun returns what the run of a configuration keeps of its latest start, see LoadRun;
 	// nil = no run is there. Everything but the defaults wins over it.
 	OfRun func(*Effective) (*File, error)
@@ -65,6 +67,11 @@ func Resolve(in Input) (*Effective, error) {
 	}
 	if of == nil && in.File == nil && in.Otherwise != nil {
 		if in.File, err = in.Otherwise(e); err != nil {
+			return nil, err
+		}
+	}
+	if in.Stretch != nil {
+		if in.File, err = in.File.stretch(*in.Stretch); err != nil {
 			return nil, err
 		}
 	}

@@ -1,0 +1,86 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// MaxStretch is the most that a file is stretched, and 1 / MaxStretch the least.
+const MaxStretch = 1000
+
+// stretch returns f for a run of factor times its length: numbers of games, steps and rows
+// that belong to the length, and schedules by such numbers, are multiplied. What is not 0
+// does not become 0.
+func (f *File) stretch(factor float64) (*File, error) {
+	bad := func(reason, remedy string) error {
+		return &Error{Where: "--stretch", Reason: reason, Remedy: remedy}
+	}
+	switch {
+	case !(factor >= 1.0/MaxStretch && factor <= MaxStretch): // nor not a number
+		return nil, bad(fmt.Sprintf("%g is not within %g to %d", factor, 1.0/MaxStretch, MaxStretch), "0.5 is half as long")
+	case f == nil:
+		return nil, bad("there is nothing to stretch: a run keeps its length", "name what it shall be made of with --recipe or --config")
+	}
+	s := *f
+	s.Name += fmt.Sprintf(" x %g", factor)
+	s.Config = proto.CloneOf(f.Config)
+	if !stretch(s.Config.ProtoReflect(), factor) {
+		return nil, bad(f.Name+" says nothing of a run's length", "leave it away")
+	}
+	return &s, nil
+}
+
+// stretch multiplies what m says of a run's length, and tells whether there was any.
+func stretch(m protoreflect.Message, factor float64) (any bool) {
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		long := proto.GetExtension(fd.Options(), E_Length).(bool)
+		switch {
+		case fd.IsMap():
+		case fd.IsList():
+			for i := range v.List().Len() {
+				if e := v.List().Get(i); fd.Message() != nil {
+					any = stretch(e.Message(), factor) || any
+				} else if long {
+					v.List().Set(i, stretched(fd, e, factor))
+				}
+			}
+		case fd.Message() != nil:
+			any = stretch(v.Message(), factor) || any
+		case long:
+			m.Set(fd, stretched(fd, v, factor))
+		}
+		any = any || long
+		return true
+	})
+	return any
+}
+
+// ages are the numbers of a schedule that say when.
+var ages = regexp.MustCompile(`@\d+\b`)
+
+// stretched is a value of a field of whole numbers or of a schedule.
+func stretched(fd protoreflect.FieldDescriptor, v protoreflect.Value, factor float64) protoreflect.Value {
+	if fd.Kind() == protoreflect.StringKind {
+		return protoreflect.ValueOfString(ages.ReplaceAllStringFunc(v.String(), func(age string) string {
+			n, err := strconv.ParseInt(age[1:], 10, 64)
+			if err != nil {
+				return age // the schedule's own parser says it better
+			}
+			return "@" + strconv.FormatInt(times(n, factor), 10)
+		}))
+	}
+	return protoreflect.ValueOfInt64(times(v.Int(), factor))
+}
+
+// times is n * factor, rounded, and not 0 where n is not.
+func times(n int64, factor float64) int64 {
+	if n == 0 {
+		return 0
+	}
+	return max(1, int64(math.Round(min(float64(n)*factor, 1<<62))))
+}
