@@ -6,6 +6,8 @@
 # A run that was stopped goes on; one that is done is only measured. CHESSBRAIN names another binary than
 # bin/chessbrain, which is built with GO=go. Stockfish should be there: without it the ladder has only the lowest rungs.
 #   STRETCH=1                how long, in the recipe's length: 0.15 takes ten minutes
+#   GENERATIONS=1            of nets that learn anew. Before each but the first, the one before plays on for half an hour,
+#                            37 000 games of 200 visits, in RUN_DIR-anew2, -anew3 and so on
 #   LIMITS=1,100,400,100ms   how the net plays on the ladder: visits or time of a move
 #   ERROR=25                 the rating's 95 % interval that ends a climb, in Elo
 set -euo pipefail
@@ -21,17 +23,34 @@ if [ -z "${CHESSBRAIN:-}" ]; then
 	(cd "$root" && CGO_ENABLED=0 "${GO:-go}" build -trimpath -o "$CHESSBRAIN" ./cmd/chessbrain)
 fi
 stretch=${STRETCH:-1}
+times() { awk -v s="$stretch" -v n="$1" 'BEGIN { printf "%d", s * n }'; }
+# learn RUN MILLIONS DIR...: a fresh net learns from the newest rows of the games in the directories. False where there
+# are too few.
+learn() {
+	local to=$1 millions=$2 rows inputs=() code=0
+	rows=$(times "${millions}000000")
+	shift 2
+	for dir; do inputs+=(--input-dir "$dir/selfplay"); done
+	if ! compgen -G "$to/shuffled/2*" > /dev/null; then
+		"$CHESSBRAIN" shuffle "${inputs[@]}" --output-dir "$to/shuffled" --min-rows "$rows" --max-rows "$rows" --ahead --st-theta 0.8 || code=$?
+		[ $code = 0 ] || [ $code = 6 ] || exit $code
+		compgen -G "$to/shuffled/2*" > /dev/null || return 1
+	fi
+	# configs/anew.textproto is made for 14 million
+	"$CHESSBRAIN" train --config "$root/configs/anew.textproto" --stretch "$(awk -v r="$rows" 'BEGIN { print r / 14e6 }')" --run-dir "$to"
+}
 "$CHESSBRAIN" train --config "$root/configs/speedrun.textproto" --stretch "$stretch" --run-dir "$run" "$@"
-anew=${run%/}-anew
-rows=$(awk -v s="$stretch" 'BEGIN { printf "%d", 14000000 * s }') # what configs/anew.textproto is made for
-if ! compgen -G "$anew/shuffled/2*" > /dev/null; then
-	code=0
-	"$CHESSBRAIN" shuffle --input-dir "$run/selfplay" --output-dir "$anew/shuffled" --min-rows $rows --max-rows $rows --ahead --st-theta 0.8 || code=$?
-	[ $code = 0 ] || [ $code = 6 ] || exit $code
-fi
-if compgen -G "$anew/shuffled/2*" > /dev/null; then
-	"$CHESSBRAIN" train --config "$root/configs/anew.textproto" --stretch "$stretch" --run-dir "$anew"
-	player=$anew
+player=${run%/}-anew
+games=("$run")
+if learn "$player" 14 "$run"; then
+	for ((g = 2; g <= ${GENERATIONS:-1}; g++)); do
+		to=${run%/}-anew$g
+		"$CHESSBRAIN" selfplay --config "$root/configs/speedrun.textproto" --mcts-simulations 200 --max-plies 300 --seed "$g" \
+			--models-dir "$player/models" --run-dir "$to" --output-dir "$to/selfplay" --max-games-total "$(times 37000)"
+		games+=("$to")
+		learn "$to" 16 "${games[@]}" || exit
+		player=$to
+	done
 else
 	echo "speedrun: too few games to learn anew; the ladder takes the run's own net" >&2
 	player=$run

@@ -25,18 +25,18 @@ func (f *File) stretch(factor float64) (*File, error) {
 		return nil, bad(fmt.Sprintf("%g is not within %g to %d", factor, 1.0/MaxStretch, MaxStretch), "0.5 is half as long")
 	case f == nil:
 		return nil, bad("there is nothing to stretch: a run keeps its length", "name what it shall be made of with --recipe or --config")
+	case f.Config.GetTraining().GetSteps() == 0 && !says(f.Config, "selfplay.episodes"):
+		return nil, bad(f.Name+" says neither selfplay.episodes nor training.steps, the length of a run", "leave it away")
 	}
 	s := *f
 	s.Name += fmt.Sprintf(" x %g", factor)
 	s.Config = proto.CloneOf(f.Config)
-	if !stretch(s.Config.ProtoReflect(), factor) {
-		return nil, bad(f.Name+" says nothing of a run's length", "leave it away")
-	}
+	stretch(s.Config.ProtoReflect(), factor)
 	return &s, nil
 }
 
-// stretch multiplies what m says of a run's length, and tells whether there was any.
-func stretch(m protoreflect.Message, factor float64) (any bool) {
+// stretch multiplies what m says of a run's length.
+func stretch(m protoreflect.Message, factor float64) {
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		long := proto.GetExtension(fd.Options(), E_Length).(bool)
 		switch {
@@ -44,20 +44,18 @@ func stretch(m protoreflect.Message, factor float64) (any bool) {
 		case fd.IsList():
 			for i := range v.List().Len() {
 				if e := v.List().Get(i); fd.Message() != nil {
-					any = stretch(e.Message(), factor) || any
+					stretch(e.Message(), factor)
 				} else if long {
 					v.List().Set(i, stretched(fd, e, factor))
 				}
 			}
 		case fd.Message() != nil:
-			any = stretch(v.Message(), factor) || any
+			stretch(v.Message(), factor)
 		case long:
 			m.Set(fd, stretched(fd, v, factor))
 		}
-		any = any || long
 		return true
 	})
-	return any
 }
 
 // ages are the numbers of a schedule that say when.

@@ -58,12 +58,12 @@ func TestStretchRefuses(t *testing.T) {
 		text   string
 		factor float64
 	}{
-		"--stretch: 0 is not within":               {longFile, 0},
-		"--stretch: -1 is not within":              {longFile, -1},
-		"--stretch: NaN is not within":             {longFile, math.NaN()},
-		"--stretch: +Inf is not within":            {longFile, math.Inf(1)},
-		"--stretch: there is nothing to stretch":   {"", 2},
-		"says nothing of a run's length; leave it": {"mcts { simulations: 3 }", 2},
+		"--stretch: 0 is not within":             {longFile, 0},
+		"--stretch: -1 is not within":            {longFile, -1},
+		"--stretch: NaN is not within":           {longFile, math.NaN()},
+		"--stretch: +Inf is not within":          {longFile, math.Inf(1)},
+		"--stretch: there is nothing to stretch": {"", 2},
+		"says neither selfplay.episodes nor":     {"mcts { simulations: 3 }", 2},
 	} {
 		var file *File
 		if in.text != "" {
