@@ -36,7 +36,7 @@ const chunkLimit = 40
 
 // TestConformance holds every implementation against what Post and Inbox promise.
 func TestConformance(t *testing.T) {
-	for name, open := range map[string]func(t *testing.T, h Handler) *implementation{"memory": openMemory, "nats": openNATS, "cluster": openCluster} {
+	for name, open := range map[string]func(t *testing.T, h Handler) *implementation{"memory": openMemory, "nats": openNATS, "cluster": openCluster, "directory": openDirectory} {
 		t.Run(name, func(t *testing.T) { conform(t, open) })
 	}
 }

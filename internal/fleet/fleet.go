@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -206,4 +207,27 @@ func checkFile(r NetRef, file []byte) error {
 		return fmt.Errorf("net %s: SHA-256 %.12s..., want %.12s...", r.Name, got, r.SHA256)
 	}
 	return nil
+}
+
+// keptNets are the nets that stay, by their hashes.
+type keptNets struct {
+	order  []string // the newest last
+	toPlay string
+}
+
+// add adds a net, or makes it the newest, and says which ones do not stay.
+func (k *keptNets) add(sum string, toPlay bool) (gone []string) {
+	k.order = append(slices.DeleteFunc(k.order, func(s string) bool { return s == sum }), sum)
+	if toPlay {
+		k.toPlay = sum
+	}
+	old := len(k.order) - KeptNets
+	k.order = slices.DeleteFunc(k.order, func(s string) bool {
+		if old--; old < 0 || s == k.toPlay {
+			return false
+		}
+		gone = append(gone, s)
+		return true
+	})
+	return gone
 }

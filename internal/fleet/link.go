@@ -9,6 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
+	"path"
+	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -21,9 +25,10 @@ const scheme = "chessbrain"
 
 const seedBytes = 32 // of a key, in a token
 
-// Link is what a player needs to join: chessbrain://HOST:PORT[,HOST:PORT...]/TOKEN.
+// Link is what a player needs to join: chessbrain://HOST:PORT[,HOST:PORT...]/TOKEN, or
+// chessbrain:///DIRECTORY/TOKEN.
 type Link struct {
-	Address string // HOST:PORT, of a cluster several with commas between
+	Address string // HOST:PORT, of a cluster several with commas between; or a directory, with slashes
 	Seed    string // of the player's key, an nkey's
 	Pin     string // SHA-256 of the servers' public key, raw; "" = the machine's authorities know them
 }
@@ -34,7 +39,11 @@ func (l Link) String() string {
 	if err != nil {
 		return fmt.Sprintf("%s://%s/?", scheme, l.Address)
 	}
-	return fmt.Sprintf("%s://%s/%s", scheme, l.Address, base64.RawURLEncoding.EncodeToString(append(raw, l.Pin...)))
+	token := base64.RawURLEncoding.EncodeToString(append(raw, l.Pin...))
+	if IsDirectory(l.Address) {
+		return (&url.URL{Scheme: scheme, Path: "/" + strings.TrimPrefix(l.Address, "/") + "/" + token}).String()
+	}
+	return fmt.Sprintf("%s://%s/%s", scheme, l.Address, token)
 }
 
 // Server identifies whom the link leads to, in hexadecimal: by the servers' key or, where
@@ -48,17 +57,25 @@ func (l Link) Server() string {
 
 // ParseLink reads a link.
 func ParseLink(text string) (Link, error) {
-	const want = scheme + "://HOST:PORT/TOKEN, as chessbrain fleet invite prints it"
+	const want = scheme + "://HOST:PORT/TOKEN or " + scheme + ":///DIRECTORY/TOKEN, as chessbrain fleet invite prints it"
 	rest, found := strings.CutPrefix(text, scheme+"://")
-	hosts, token, slash := strings.Cut(rest, "/")
-	if !found || !slash || hosts == "" {
+	slash := strings.LastIndexByte(rest, '/')
+	if !found || slash <= 0 {
 		return Link{}, fmt.Errorf("%q is no link of a fleet: want %s", text, want)
 	}
-	if err := CheckAddresses(hosts); err != nil {
+	hosts, token := rest[:slash], rest[slash+1:]
+	if path, err := url.PathUnescape(hosts); err == nil && IsDirectory(hosts) {
+		hosts = path
+		if drive.MatchString(strings.TrimPrefix(hosts, "/")) {
+			hosts = hosts[1:]
+		}
+	}
+	hosts, err := CheckAddress(hosts)
+	if err != nil {
 		return Link{}, fmt.Errorf("link of a fleet: %w: want %s", err, want)
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil || len(raw) != seedBytes && len(raw) != seedBytes+sha256.Size {
+	if err != nil || len(raw) != seedBytes+sha256.Size && (len(raw) != seedBytes || IsDirectory(hosts)) {
 		return Link{}, fmt.Errorf("token of the link to %s: %d characters, want %d or %d: copy the whole link that chessbrain fleet invite printed", hosts, len(token),
 			base64.RawURLEncoding.EncodedLen(seedBytes+sha256.Size), base64.RawURLEncoding.EncodedLen(seedBytes))
 	}
@@ -67,6 +84,30 @@ func ParseLink(text string) (Link, error) {
 		return Link{}, fmt.Errorf("token of the link to %s: %w", hosts, err)
 	}
 	return Link{Address: hosts, Seed: string(seed), Pin: string(raw[seedBytes:])}, nil
+}
+
+// drive begins a path of Windows.
+var drive = regexp.MustCompile(`^[A-Za-z]:/`)
+
+// IsDirectory says whether an address is a directory: it holds a path separator.
+func IsDirectory(address string) bool {
+	return strings.ContainsFunc(address, func(r rune) bool { return r == '/' || r == filepath.Separator })
+}
+
+// CheckAddress returns an address as links have it: HOST:PORT,... or a directory, which
+// must be an absolute path on the machines of players.
+func CheckAddress(text string) (string, error) {
+	if !IsDirectory(text) {
+		return text, CheckAddresses(text)
+	}
+	clean := path.Clean(filepath.ToSlash(text))
+	if strings.HasPrefix(filepath.ToSlash(text), "//") && filepath.Separator != '/' {
+		clean = "/" + clean // a share of Windows
+	}
+	if !strings.HasPrefix(clean, "/") && !drive.MatchString(clean) {
+		return "", fmt.Errorf("%q is a relative path: players need the whole one, from / on", text)
+	}
+	return clean, nil
 }
 
 // CheckAddresses says which part of HOST:PORT,HOST:PORT,... is no such.

@@ -15,19 +15,14 @@ type Memory struct {
 	mu       sync.Mutex
 	waiting  []*Delivery
 	arrived  chan struct{} // has room for one
-	nets     []memoryNet
-	newest   string // hash of the net to play with
+	nets     keptNets
+	files    map[string][]byte // of the nets
 	verdicts map[Player]chan Verdict
-}
-
-type memoryNet struct {
-	ref  NetRef
-	file []byte
 }
 
 // NewMemory returns an Inbox whose mailbox takes so many chunks.
 func NewMemory(h Handler, limit int) *Memory {
-	return &Memory{handler: h, limit: limit, arrived: make(chan struct{}, 1), verdicts: map[Player]chan Verdict{}}
+	return &Memory{handler: h, limit: limit, arrived: make(chan struct{}, 1), files: map[string][]byte{}, verdicts: map[Player]chan Verdict{}}
 }
 
 // Post returns the side of one player.
@@ -71,29 +66,21 @@ func (m *Memory) wake() {
 }
 
 // Publish makes a net known.
-func (m *Memory) Publish(ctx context.Context, r NetRef, file []byte) error {
-	err := m.Store(ctx, r, file)
-	if err == nil {
-		m.mu.Lock()
-		m.newest = r.SHA256
-		m.mu.Unlock()
-	}
-	return err
-}
+func (m *Memory) Publish(_ context.Context, r NetRef, file []byte) error { return m.put(r, file, true) }
 
 // Store makes a net known that nobody plays with but matches.
-func (m *Memory) Store(_ context.Context, r NetRef, file []byte) error {
+func (m *Memory) Store(_ context.Context, r NetRef, file []byte) error { return m.put(r, file, false) }
+
+func (m *Memory) put(r NetRef, file []byte, toPlay bool) error {
 	if err := checkFile(r, file); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.nets = append(slices.DeleteFunc(m.nets, func(n memoryNet) bool { return n.ref.SHA256 == r.SHA256 }), memoryNet{r, slices.Clone(file)})
-	old := len(m.nets) - KeptNets
-	m.nets = slices.DeleteFunc(m.nets, func(n memoryNet) bool {
-		old--
-		return old >= 0 && n.ref.SHA256 != m.newest
-	})
+	m.files[r.SHA256] = slices.Clone(file)
+	for _, sum := range m.nets.add(r.SHA256, toPlay) {
+		delete(m.files, sum)
+	}
 	return nil
 }
 
@@ -126,10 +113,8 @@ func (p *memoryPost) Finish(_ context.Context, o Outcome) error {
 func (p *memoryPost) Fetch(_ context.Context, r NetRef) ([]byte, error) {
 	p.m.mu.Lock()
 	defer p.m.mu.Unlock()
-	for _, n := range p.m.nets {
-		if n.ref.SHA256 == r.SHA256 {
-			return slices.Clone(n.file), nil
-		}
+	if file, there := p.m.files[r.SHA256]; there {
+		return slices.Clone(file), nil
 	}
 	return nil, fmt.Errorf("net %s: %w", r.Name, ErrNoNet)
 }

@@ -18,16 +18,20 @@ import (
 
 // natsPost is a Post on a connection.
 type natsPost struct {
+	asker
 	nc       *nats.Conn
 	js       jetstream.JetStream
 	player   Player
 	verdicts chan Verdict
 }
 
-// Dial connects a player to the server of a link. A connection that is lost is made again
+// Dial connects a player to the server, or the directory, of a link. A connection that is lost is made again
 // for ever, with jitter; log says so. So is the first one where patient. instance is random
 // and stays the same for a player.
 func Dial(link Link, instance string, patient bool, log *slog.Logger) (Post, error) {
+	if IsDirectory(link.Address) {
+		return dialDirectory(link, instance, DefaultMailbox, patient, log)
+	}
 	nc, err := link.dial(instance, patient, log)
 	if err != nil {
 		return nil, err
@@ -91,11 +95,19 @@ func (l Link) dial(name string, patient bool, log *slog.Logger) (*nats.Conn, err
 // unreached says in words that nobody answers: the kind of err says nothing of this
 // machine's files.
 func (l Link) unreached(err error) error {
+	if IsDirectory(l.Address) {
+		return fmt.Errorf("reach the run through its directory: %v; is %s mounted here, and has a run opened it (--listen)?", err, l.Address)
+	}
 	return fmt.Errorf("reach the server at %s: %v; is it at work, and does the port let this machine in?", l.Address, err)
 }
 
-// Reach tries whether one of the link's servers takes a connection.
+// Reach tries whether one of the link's servers takes a connection, or its directory is
+// the run's.
 func (l Link) Reach() (err error) {
+	if IsDirectory(l.Address) {
+		_, err = readKeyFile(l)
+		return err
+	}
 	for address := range strings.SplitSeq(l.Address, ",") {
 		var c net.Conn
 		if c, err = net.DialTimeout("tcp", address, apiTime); err == nil {
@@ -108,6 +120,7 @@ func (l Link) Reach() (err error) {
 // newPost returns the player's side on nc, which it owns.
 func newPost(nc *nats.Conn, player Player) (Post, error) {
 	p := &natsPost{nc: nc, player: player, verdicts: make(chan Verdict, verdictRoom)}
+	p.asker = p.ask
 	var err error
 	if p.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(apiTime)); err == nil {
 		_, err = nc.Subscribe(verdictSubject(player), func(m *nats.Msg) {
@@ -140,25 +153,6 @@ func (p *natsPost) ask(ctx context.Context, q question, into any) error {
 		return fmt.Errorf("%w: %w", ErrNoAnswer, err)
 	}
 	return json.Unmarshal(m.Data, into)
-}
-
-func (p *natsPost) Join(ctx context.Context, h Hello) (w Welcome, err error) {
-	err = p.ask(ctx, question{Hello: &h}, &w)
-	return w, err
-}
-
-func (p *natsPost) Beat(ctx context.Context, b Beat) (s State, err error) {
-	err = p.ask(ctx, question{Beat: &b}, &s)
-	return s, err
-}
-
-func (p *natsPost) Lease(ctx context.Context) (t Task, err error) {
-	err = p.ask(ctx, question{Lease: true}, &t)
-	return t, err
-}
-
-func (p *natsPost) Finish(ctx context.Context, o Outcome) error {
-	return p.ask(ctx, question{Outcome: &o}, &struct{}{})
 }
 
 func (p *natsPost) Fetch(ctx context.Context, r NetRef) ([]byte, error) {

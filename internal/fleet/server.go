@@ -182,15 +182,25 @@ func NewKey(now time.Time) ([]byte, error) {
 // Certify returns the private key of a key file's content with a new certificate, which
 // the servers of a cluster take from each other. hosts are their names and IP addresses.
 func Certify(key []byte, hosts []string, now time.Time) ([]byte, error) {
+	private, _, err := privateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return certify(private, hosts, now)
+}
+
+// privateKey reads a key file's content: the private key, and the public one as pins are
+// hashes of it.
+func privateKey(key []byte) (private *ecdsa.PrivateKey, public []byte, err error) {
 	pair, err := tls.X509KeyPair(key, key)
 	if err != nil {
-		return nil, fmt.Errorf("key of the fleet's server: %w", err)
+		return nil, nil, fmt.Errorf("key of the fleet's server: %w", err)
 	}
 	private, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok {
-		return nil, errors.New("key of the fleet's server: not one that chessbrain made; remove the file, and a new one is made")
+		return nil, nil, errors.New("key of the fleet's server: not one that chessbrain made; remove the file, and a new one is made")
 	}
-	return certify(private, hosts, now)
+	return private, pair.Leaf.RawSubjectPublicKeyInfo, nil
 }
 
 // certify returns a key with a certificate for itself, as PEM.

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -45,6 +46,32 @@ type question struct {
 	Beat    *Beat    `json:"beat,omitempty"`
 	Lease   bool     `json:"lease,omitempty"`
 	Outcome *Outcome `json:"outcome,omitempty"`
+}
+
+// asker asks the run, in what way ever.
+type asker func(ctx context.Context, q question, into any) error
+
+// Join asks to play.
+func (ask asker) Join(ctx context.Context, h Hello) (w Welcome, err error) {
+	err = ask(ctx, question{Hello: &h}, &w)
+	return w, err
+}
+
+// Beat tells that the player is there.
+func (ask asker) Beat(ctx context.Context, b Beat) (s State, err error) {
+	err = ask(ctx, question{Beat: &b}, &s)
+	return s, err
+}
+
+// Lease asks for a task.
+func (ask asker) Lease(ctx context.Context) (t Task, err error) {
+	err = ask(ctx, question{Lease: true}, &t)
+	return t, err
+}
+
+// Finish hands a task back.
+func (ask asker) Finish(ctx context.Context, o Outcome) error {
+	return ask(ctx, question{Outcome: &o}, &struct{}{})
 }
 
 // answer returns what h says to a question, nil to one that is none.

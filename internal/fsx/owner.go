@@ -73,22 +73,14 @@ func (o *Owner) file(path string) string {
 	return filepath.Clean(path) + fmt.Sprintf("%s%s-%d-%d", ownerMark, host, o.PID, o.Number)
 }
 
-// write replaces the owner file at once, so that nobody reads half of one. It
-// need not outlast a crash: after one nobody holds the lock.
+// write replaces the owner file. It need not outlast a crash: after one nobody holds the
+// lock.
 func (o *Owner) write(file string) error {
 	data, err := json.MarshalIndent(o, "", "  ")
 	if err != nil {
 		return err
 	}
-	temp := tempName(file)
-	err = os.WriteFile(temp, append(data, '\n'), 0o666)
-	if err == nil {
-		err = os.Rename(temp, file)
-	}
-	if err != nil {
-		os.Remove(temp)
-	}
-	return err
+	return WriteUnsynced(file, append(data, '\n'))
 }
 
 // alive says whether the owner may still be running. On this machine the

@@ -55,6 +55,20 @@ func WriteFileFunc(fsys FS, path string, write func(io.Writer) error) error {
 	return nil
 }
 
+// WriteUnsynced is WriteFile for what may be lost: nobody reads half of it, but after a crash
+// of the machine path may be empty, or not there.
+func WriteUnsynced(path string, data []byte) error {
+	temp := tempName(path)
+	err := os.WriteFile(temp, data, 0o666)
+	if err == nil {
+		err = osFS{}.Rename(temp, path)
+	}
+	if err != nil {
+		os.Remove(temp)
+	}
+	return err
+}
+
 // WriteNamed is WriteFileFunc for a path that somebody named: the file that a symbolic link
 // means is replaced, and what is no regular file, such as a device or a pipe, is written to.
 func WriteNamed(path string, write func(io.Writer) error) error {
