@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ func newFleet() *cobra.Command {
 		Short: "Players on other machines: who may join a run, and who has",
 		Long: `Other machines play for a run that listens: chessbrain run RUN --listen :4222, or chessbrain train RUN
 --producer-workers 8 --listen :4222. It prints a link; chessbrain selfplay --join LINK joins from anywhere that reaches it.
+Where no port can be opened, a directory that the machines share does: --listen /shared/mail.
 These commands may be used while the run is at work; it sees a change within seconds.`,
 		Args: noArgs,
 	}
@@ -75,11 +77,11 @@ Whoever has it can play for the run, and do nothing else; chessbrain fleet revok
 			if address == "" {
 				address = roster.Address
 			}
-			if err := fleet.CheckAddresses(address); address != "" && err != nil {
-				return usagef("--address: %w", err)
-			}
 			if address == "" {
 				return usagef("the run has not listened yet: start it with --listen :4222, or say with --address HOST:PORT where players will reach it")
+			}
+			if address, err = fleet.CheckAddress(address); err != nil {
+				return usagef("--address: %w", err)
 			}
 			var seed string
 			err = d.Change(func(m *fleet.Members) (err error) {
@@ -97,7 +99,7 @@ Whoever has it can play for the run, and do nothing else; chessbrain fleet revok
 			return err
 		},
 	}
-	c.Flags().StringVar(&address, "address", "", "HOST:PORT at which players reach the run (default: as it was last told)")
+	c.Flags().StringVar(&address, "address", "", "HOST:PORT, or the directory as they see it, at which players reach the run (default: as it was last told)")
 	return c
 }
 
@@ -270,7 +272,7 @@ func joined(ctx context.Context, s *session, link fleet.Link, opt play.SelfPlayO
 type openTo struct{ listen, nats string }
 
 func (o *openTo) bind(c *cobra.Command) {
-	c.Flags().StringVar(&o.listen, "listen", "", "let players on other machines join at this address, such as :4222 (chessbrain fleet)")
+	c.Flags().StringVar(&o.listen, "listen", "", "let players on other machines join at this address, such as :4222, or through a directory that they share, such as /shared/mail (chessbrain fleet)")
 	c.Flags().StringVar(&o.nats, "nats", "", "let them join through NATS servers at HOST:PORT,... (chessbrain fleet cluster)")
 }
 
@@ -280,10 +282,16 @@ func (o *openTo) check() error {
 	if o.listen != "" && o.nats != "" {
 		return usagef("--listen, --nats: give one of the two: a server within this process, or servers that stand for themselves")
 	}
+	if fleet.IsDirectory(o.listen) {
+		if info, err := os.Stat(o.listen); err == nil && !info.IsDir() {
+			return usagef("--listen %s: it is no directory", o.listen)
+		}
+		return nil
+	}
 	if o.listen != "" {
 		l, err := net.Listen("tcp", o.listen)
 		if err != nil {
-			return usagef("--listen %q: %w; want [HOST]:PORT, one that is free", o.listen, err)
+			return usagef("--listen %q: %w; want [HOST]:PORT, one that is free, or a directory with a slash", o.listen, err)
 		}
 		return l.Close()
 	}

@@ -50,7 +50,7 @@ const (
 	readers    = 8 // files that are read at once
 
 	maxSignature = 72
-	keptVerdict  = 24 * time.Hour
+	keptVerdict  = time.Hour // its chunk is delivered again by then
 )
 
 // What a player's files are called.
@@ -211,7 +211,7 @@ func OpenDirectory(opt DirectoryOptions, h Handler) (Inbox, error) {
 		x.lock, err = fsx.Acquire(x.path(lockFile), fsx.LockOptions{Command: opt.Command})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("directory of the fleet: %w", err)
+		return nil, fmt.Errorf("directory of the fleet: %w; name another one, or wait", err)
 	}
 	if err = x.make(); err == nil {
 		err = x.knowNets()

@@ -24,18 +24,25 @@ func TestLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Link{Address: "[::1]:4222", Seed: seed, Pin: strings.Repeat("p", 32)}
-	for _, link := range []Link{want, {Address: "a:1,[::1]:2,c:65535", Seed: seed, Pin: want.Pin}, {Address: "a:1", Seed: seed}} {
+	for _, link := range []Link{want, {Address: "a:1,[::1]:2,c:65535", Seed: seed, Pin: want.Pin}, {Address: "a:1", Seed: seed},
+		{Address: "/shared/my mail/ü%/x", Seed: seed, Pin: want.Pin}, {Address: "C:/mail", Seed: seed, Pin: want.Pin}} {
 		if got, err := ParseLink(link.String()); err != nil || got != link || len(got.Server()) != 64 {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}
-	good := want.String()
+	good, noPin := want.String(), Link{Address: "/shared/mail", Seed: seed}.String()
 	for text, says := range map[string]string{
 		"":                                "no link of a fleet",
 		"http://host:1/x":                 "no link of a fleet",
 		"chessbrain://host/x":             "no HOST:PORT",
 		"chessbrain://a:1,b:0/x":          "no HOST:PORT",
 		"chessbrain://host:1/x":           "copy the whole link",
+		"chessbrain:///x":                 "no link of a fleet",
+		"chessbrain://mail/x":             "no HOST:PORT",
+		"chessbrain://shared/mail/x":      "a relative path",
+		"chessbrain://./mail/x":           "a relative path",
+		"chessbrain:///shared/mail/x":     "copy the whole link",
+		noPin:                             "copy the whole link",
 		good[:len(good)-1]:                "copy the whole link",
 		"chessbrain://host:1/%zz":         "copy the whole link",
 		strings.Replace(good, "/", "", 1): "no link of a fleet",

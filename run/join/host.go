@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -30,7 +31,7 @@ import (
 // HostOptions open a run to players.
 type HostOptions struct {
 	Effective *config.Effective
-	Listen    string // address, such as :4222, of a server within this process; or
+	Listen    string // address, such as :4222, of a server within this process, or a directory; or
 	NATS      string // HOST:PORT,... of servers that stand for themselves
 	Command   string
 	Version   string // of the program
@@ -66,7 +67,7 @@ type host struct {
 	seed   uint64
 	config string // that players play by
 
-	server *fleet.Server // nil with servers that stand for themselves
+	server *fleet.Server // nil with a directory, and with servers that stand for themselves
 	inbox  fleet.Inbox
 	finder *play.NetFinder
 	ledger *ledger
@@ -232,9 +233,12 @@ func (h *host) invite() (err error) {
 
 func (h *host) listen() (err error) {
 	address, pinned := h.opt.NATS, true
-	if address == "" {
+	switch {
+	case fleet.IsDirectory(h.opt.Listen):
+		address, err = h.share()
+	case address == "":
 		address, err = h.serve()
-	} else {
+	default:
 		var cluster fleet.Cluster
 		if cluster, err = h.fleet.Cluster(address); err == nil {
 			cluster.Log = h.log
@@ -248,6 +252,22 @@ func (h *host) listen() (err error) {
 	h.roster.Address, h.roster.Unpinned, h.changed = address, !pinned, true
 	h.mu.Unlock()
 	return h.writeRoster()
+}
+
+// share opens a directory and returns where players find it.
+func (h *host) share() (address string, err error) {
+	key, err := h.fleet.readKey()
+	if err != nil {
+		return "", err
+	}
+	dir, err := filepath.Abs(h.opt.Listen)
+	if err != nil {
+		return "", err
+	}
+	if h.inbox, err = fleet.OpenDirectory(fleet.DirectoryOptions{Dir: dir, Key: key, Command: h.opt.Command, Log: h.log}, h); err != nil {
+		return "", err
+	}
+	return fleet.CheckAddress(dir)
 }
 
 // serve starts a server within this process and returns where players reach it.
@@ -346,8 +366,8 @@ func (h *host) reread() error {
 	if slices.Equal(m.List, h.members.List) && m.Drain == h.members.Drain {
 		return nil
 	}
-	if h.server == nil {
-		if !slices.Equal(m.List, h.members.List) {
+	if h.server == nil { // this process looks who asks and delivers
+		if h.opt.NATS != "" && !slices.Equal(m.List, h.members.List) {
 			h.log.Warn("who may join has changed: give the servers their files (chessbrain fleet cluster) and let them read these again")
 		}
 	} else if err := h.server.SetMembers(m); err != nil {

@@ -67,7 +67,7 @@ func (p *Page) Count(now time.Time) (all, missing int, games int64) {
 // Write writes the page as text.
 func (p *Page) Write(w io.Writer) error {
 	if len(p.Members) == 0 {
-		_, err := fmt.Fprintln(w, "Nobody may join yet. Start the run with --listen :4222")
+		_, err := fmt.Fprintln(w, "Nobody may join yet. Start the run with --listen :4222 or --listen /DIRECTORY")
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -79,10 +79,11 @@ func (d Dir) readKey() ([]byte, error) {
 }
 
 // Link returns the link of a member to a host at address, and makes the server's key
-// where there is none yet. Servers of others are known to the players' authorities.
+// where there is none yet. Servers of others, not a directory, are known to the players'
+// authorities.
 func (d Dir) Link(seed, address string, others bool) (fleet.Link, error) {
 	link := fleet.Link{Address: address, Seed: seed}
-	if others {
+	if others && !fleet.IsDirectory(address) {
 		return link, nil
 	}
 	key, err := d.readKey()
