@@ -110,7 +110,13 @@ func ordinals(t *testing.T, root, process string) map[uint64]int {
 // twice, and none that no player has. FLEET_KILLS=200 is the acceptance.
 func TestFleetKills(t *testing.T) {
 	t.Parallel()
-	fleetKills(t, 2, func(string) bool { return true }, "--source", "dir", "--steps", "100000000", "--checkpoint-steps", "50")
+	fleetKills(t, freeAddress(t), 2, func(string) bool { return true }, "--source", "dir", "--steps", "100000000", "--checkpoint-steps", "50")
+}
+
+// TestFleetKillsOfDirectory is TestFleetKills through a directory.
+func TestFleetKillsOfDirectory(t *testing.T) {
+	t.Parallel()
+	fleetKills(t, "./mail", 1, func(string) bool { return true }, "--source", "dir", "--steps", "100000000", "--checkpoint-steps", "50")
 }
 
 // TestFleetKillsBeside is TestFleetKills of a trainer whose own workers play, too. Games of
@@ -151,26 +157,31 @@ func TestFleetKillsBeside(t *testing.T) {
 		own, theirs := counted(root)
 		return own > 0 && theirs > 0
 	}
-	dir := fleetKills(t, 1, enough, "--producer-workers", "1", "--episodes", "1000000", "--train-steps-per-episode", "1")
+	dir := fleetKills(t, freeAddress(t), 1, enough, "--producer-workers", "1", "--episodes", "1000000", "--train-steps-per-episode", "1")
 	own, theirs := counted(filepath.Join(dir, "run"))
 	t.Logf("counted: %d games of the trainer's workers, %d of the player", own, theirs)
 }
 
-// fleetKills is the test of a trainer with those flags. It ends when all have been there for
+// freeAddress is one that nobody listens at.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// fleetKills is the test of a trainer with those flags that listens there. It ends when all have been there for
 // some seconds and the run has enough. It returns where the run lies.
-func fleetKills(t *testing.T, players int, enough func(root string) bool, flags ...string) string {
+func fleetKills(t *testing.T, listen string, players int, enough func(root string) bool, flags ...string) string {
 	kills := 4
 	if n, err := strconv.Atoi(os.Getenv("FLEET_KILLS")); err == nil {
 		players, kills = 2*players, n
 	}
 	dir := t.TempDir()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
-	services := []*service{{t: t, dir: dir, log: filepath.Join(dir, "train.log"), args: slices.Concat([]string{"train", "run", "--listen", address,
+	services := []*service{{t: t, dir: dir, log: filepath.Join(dir, "train.log"), args: slices.Concat([]string{"train", "run", "--listen", listen,
 		"--lock-wait", "20s"}, flags, quickGames)}}
 	services[0].start()
 	t.Cleanup(func() {

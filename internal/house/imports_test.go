@@ -81,7 +81,7 @@ var rooms = map[string]room{
 	"run/setup":             {ours: []string{"arena", "chess", "chess/syzygy", "encoding", "internal/config", "internal/fsx", "internal/monitor", "encoding/lc0", "mcts", "nn", "nn/builtin", "nn/cpu", "nn/cuda", "nn/cuda/driver", "nn/device", "nn/kernel", "plugins/export", "plugins/host", "plugins/rescore", "plugins/sample", "plugins/stage", "record", "replay", "replay/importer", "replay/loader", "run", "run/catalogue", "selfplay", "trainer", "trainer/checkpoint"}, third: []string{"golang.org/x/sys"}},
 	"run/play":              {ours: []string{"internal/fsx", "internal/monitor", "encoding/lc0", "mcts", "nn", "plugins/export", "plugins/rescore", "record", "replay", "run", "run/alarms", "run/setup", "selfplay", "trainer/checkpoint"}},
 	"run/train":             {ours: []string{"encoding", "internal/fsx", "internal/monitor", "nn", "plugins/export", "plugins/host", "plugins/stage", "record", "replay", "replay/importer", "run", "run/alarms", "run/play", "run/setup", "selfplay", "trainer", "trainer/checkpoint"}},
-	"internal/fleet":        {third: []string{"github.com/nats-io/nats-server", "github.com/nats-io/nats.go", "github.com/nats-io/nkeys"}},
+	"internal/fleet":        {ours: []string{"internal/fsx"}, third: []string{"github.com/nats-io/nats-server", "github.com/nats-io/nats.go", "github.com/nats-io/nkeys"}},
 	"run/join":              {ours: []string{"arena", "internal/config", "encoding", "internal/fleet", "internal/fsx", "internal/monitor", "nn", "record", "replay", "run", "run/play", "run/setup", "selfplay"}},
 	"run/alarms":            {ours: []string{"internal/monitor", "record"}},
 	"run/catalogue":         {ours: []string{"internal/fsx"}},
