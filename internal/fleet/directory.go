@@ -34,6 +34,7 @@ const (
 const (
 	answerTime = 3 * time.Minute // some file systems show what is new a minute late
 	slowAnswer = 10 * time.Second
+	askAgain   = 30 * time.Second
 	keptAnswer = 10 * time.Minute
 	keptBad    = time.Hour // until a bad file that cannot be removed is told of again
 	sweepEvery = time.Minute

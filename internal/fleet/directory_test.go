@@ -115,6 +115,9 @@ func TestDirectoryForgeries(t *testing.T) {
 		write("asks/"+b.player.fileName("x3"), read("asks/"+b.player.fileName("x2")))
 		write("asks/"+a.player.fileName("x4"), read("asks/"+b.player.fileName("x2")))
 		write("chunks/"+b.player.fileName("x2"), read("asks/"+b.player.fileName("x2")))
+		question := b.player.fileName(chunkName(beat)) // a chunk that reads as a question
+		must(t, b.seal(chunks, question, beat, b.sign))
+		must(t, os.Rename(filepath.Join(dir, chunks, question), filepath.Join(dir, asks, question)))
 		other := Player{Member: b.player.Member, Instance: "a/../b"}
 		must(t, b.seal(chunks, b.player.fileName("x5"), []byte("x"), b.sign)) // its name is no chunk's
 		for name, data := range map[string]string{
@@ -234,7 +237,7 @@ func TestDirectoryIsHeld(t *testing.T) {
 		p := dialDir(t, links[0], "one")
 		nets := KeptNets + 2
 		net := func(i int) (NetRef, []byte) {
-			file := fmt.Append(nil, "net ", i)
+			file := fmt.Append(nil, "the net ", i)
 			return NewNetRef("n", file), file
 		}
 		for i := range nets {
@@ -401,6 +404,9 @@ func TestDirectoryTimes(t *testing.T) {
 			_, err := p.Beat(t.Context(), Beat{})
 			late <- err
 		}()
+		time.Sleep(time.Second)
+		must(t, os.RemoveAll(filepath.Join(dir, asks))) // with its question
+		must(t, os.Mkdir(filepath.Join(dir, asks), 0o700))
 		time.Sleep(answerTime / 2)
 		open()
 		if err := <-late; err != nil {

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -135,9 +136,15 @@ func (p *dirPost) ask(ctx context.Context, q question, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	began := time.Now()
+	put := began
 	poll(ctx, 100*time.Millisecond, func() bool {
 		if err = p.read(answers, name, into); err == nil || errors.Is(err, errOtherKey) {
 			cancel()
+		} else if time.Since(put) > askAgain {
+			if _, gone := os.Lstat(p.path(asks, name)); errors.Is(gone, fs.ErrNotExist) { // it was lost, or its answer
+				_ = p.seal(asks, name, data, p.sign)
+			}
+			put = time.Now()
 		}
 		p.tellSlow(time.Since(began) > slowAnswer, err == nil)
 		return false
