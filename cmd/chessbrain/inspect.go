@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/internal/monitor/report"
@@ -189,17 +190,17 @@ func readReports(root string) (all []*report.Data, err error) {
 
 func newDescribe() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "describe [RUN | CHECKPOINT | FILE]",
+		Use:   "describe [RUN | CHECKPOINT | FILE | builtin]",
 		Short: "Show what a checkpoint or a net file holds",
 		Args:  atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
 			path := runArg(args)
-			if setup.NamesNet(path) {
-				net, err := setup.ReadNet(path)
+			if path == config.NetBuiltin || setup.NamesNet(path) {
+				net, err := tools.OpenNet(path, tools.NetForms)
 				if err != nil {
 					return pathError(err)
 				}
-				return answer(c, tools.Describe(path, net, nil))
+				return answer(c, tools.Describe(path, net.Net, nil))
 			}
 			checkpoint, err := setup.FindCheckpoint(path)
 			if err != nil {
