@@ -24,12 +24,12 @@ if [ -z "${CHESSBRAIN:-}" ]; then
 fi
 stretch=${STRETCH:-1}
 times() { awk -v s="$stretch" -v n="$1" 'BEGIN { printf "%d", s * n }'; }
-# learn RUN MILLIONS DIR...: a fresh net learns from the newest rows of the games in the directories. False where there
-# are too few.
+# learn RUN MILLIONS NET DIR...: a fresh net learns from the newest rows of the games in the directories. False where
+# there are too few.
 learn() {
-	local to=$1 millions=$2 rows inputs=() code=0
-	rows=$(times "${millions}000000")
-	shift 2
+	local to=$1 net=$3 rows inputs=() code=0
+	rows=$(times "${2}000000")
+	shift 3
 	for dir; do inputs+=(--input-dir "$dir/selfplay"); done
 	if ! compgen -G "$to/shuffled/2*" > /dev/null; then
 		"$CHESSBRAIN" shuffle "${inputs[@]}" --output-dir "$to/shuffled" --min-rows "$rows" --max-rows "$rows" --ahead --st-theta 0.8 || code=$?
@@ -37,18 +37,20 @@ learn() {
 		compgen -G "$to/shuffled/2*" > /dev/null || return 1
 	fi
 	# configs/anew.textproto is made for 14 million
-	"$CHESSBRAIN" train --config "$root/configs/anew.textproto" --stretch "$(awk -v r="$rows" 'BEGIN { print r / 14e6 }')" --run-dir "$to"
+	"$CHESSBRAIN" train --config "$root/configs/anew.textproto" --stretch "$(awk -v r="$rows" 'BEGIN { print r / 14e6 }')" --net "$net" --run-dir "$to"
 }
 "$CHESSBRAIN" train --config "$root/configs/speedrun.textproto" --stretch "$stretch" --run-dir "$run" "$@"
 player=${run%/}-anew
 games=("$run")
-if learn "$player" 14 "$run"; then
+if learn "$player" 14 sparse128 "$run"; then
 	for ((g = 2; g <= ${GENERATIONS:-1}; g++)); do
 		to=${run%/}-anew$g
 		"$CHESSBRAIN" selfplay --config "$root/configs/speedrun.textproto" --mcts-simulations 200 --max-plies 300 --seed "$g" \
 			--models-dir "$player/models" --run-dir "$to" --output-dir "$to/selfplay" --max-games-total "$(times 37000)"
 		games+=("$to")
-		learn "$to" 16 "${games[@]}" || exit
+		net=sparse128
+		[ "$g" -lt 3 ] || net=sparse256 # with fewer games of 200 visits it is no better
+		learn "$to" $((12 + 2 * g)) $net "${games[@]}" || exit
 		player=$to
 	done
 else

@@ -12,7 +12,7 @@ import (
 // no configuration of a command.
 var recipes = map[string]string{
 	"example.textproto": "train", "models.textproto": "",
-	"chess.textproto": "train", "first.textproto": "train", "speedrun.textproto": "train", "anew.textproto": "train", "overnight.textproto": "train", "endgames.textproto": "train --openings starts.txt", "rl.textproto": "train", "sl.textproto": "train",
+	"chess.textproto": "train", "first.textproto": "train", "speedrun.textproto": "train", "anew.textproto": "train", "endgames.textproto": "train --openings starts.txt", "rl.textproto": "train", "sl.textproto": "train",
 	"human.textproto": "train --data games.pgn", "distill.textproto": "train --data games.pgn",
 	"smoke.textproto": "run", "laptop.textproto": "run", "gpu.textproto": "run", "h200.textproto": "run", "gumbel.textproto": "run", "loop.textproto": "run",
 	"training/selfplay1.textproto": "selfplay", "training/selfplay2.textproto": "selfplay", "training/selfplay8a.textproto": "selfplay",
