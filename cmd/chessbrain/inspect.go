@@ -195,12 +195,19 @@ func newDescribe() *cobra.Command {
 		Args:  atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
 			path := runArg(args)
-			if path == config.NetBuiltin || setup.NamesNet(path) {
+			if path == config.NetBuiltin {
 				net, err := tools.OpenNet(path, tools.NetForms)
+				if err != nil {
+					return err
+				}
+				return answer(c, tools.Describe(path, net.Net, nil))
+			}
+			if setup.NamesNet(path) {
+				net, err := setup.ReadNet(path)
 				if err != nil {
 					return pathError(err)
 				}
-				return answer(c, tools.Describe(path, net.Net, nil))
+				return answer(c, tools.Describe(path, net, nil))
 			}
 			checkpoint, err := setup.FindCheckpoint(path)
 			if err != nil {
