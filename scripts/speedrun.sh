@@ -24,25 +24,27 @@ if [ -z "${CHESSBRAIN:-}" ]; then
 fi
 stretch=${STRETCH:-1}
 times() { awk -v s="$stretch" -v n="$1" 'BEGIN { printf "%d", s * n }'; }
-# learn RUN MILLIONS NET DIR...: a fresh net learns from the newest rows of the games in the directories. False where
-# there are too few.
-learn() {
-	local to=$1 net=$3 rows inputs=() code=0
+# choose RUN MILLIONS DIR...: shuffles the newest rows of the games in the directories, if there are so many.
+choose() {
+	local to=$1 rows inputs=() code=0
 	rows=$(times "${2}000000")
-	shift 3
+	shift 2
 	for dir; do inputs+=(--input-dir "$dir/selfplay"); done
-	if ! compgen -G "$to/shuffled/2*" > /dev/null; then
-		"$CHESSBRAIN" shuffle "${inputs[@]}" --output-dir "$to/shuffled" --min-rows "$rows" --max-rows "$rows" --ahead --st-theta 0.8 || code=$?
-		[ $code = 0 ] || [ $code = 6 ] || exit $code
-		compgen -G "$to/shuffled/2*" > /dev/null || return 1
-	fi
-	# configs/anew.textproto is made for 14 million
-	"$CHESSBRAIN" train --config "$root/configs/anew.textproto" --stretch "$(awk -v r="$rows" 'BEGIN { print r / 14e6 }')" --net "$net" --run-dir "$to"
+	! chosen "$to" || return 0
+	"$CHESSBRAIN" shuffle "${inputs[@]}" --output-dir "$to/shuffled" --min-rows "$rows" --max-rows "$rows" --ahead --st-theta 0.8 || code=$?
+	[ $code = 0 ] || [ $code = 6 ] || exit $code
+}
+chosen() { compgen -G "$1/shuffled/2*" > /dev/null; }
+# learn RUN MILLIONS NET: a fresh net learns from the rows that were chosen; configs/anew.textproto is made for 14 million.
+learn() {
+	"$CHESSBRAIN" train --config "$root/configs/anew.textproto" --stretch "$(awk -v s="$stretch" -v m="$2" 'BEGIN { print s * m / 14 }')" --net "$3" --run-dir "$1"
 }
 "$CHESSBRAIN" train --config "$root/configs/speedrun.textproto" --stretch "$stretch" --run-dir "$run" "$@"
 player=${run%/}-anew
 games=("$run")
-if learn "$player" 14 sparse128 "$run"; then
+choose "$player" 14 "$run"
+if chosen "$player"; then
+	learn "$player" 14 sparse128
 	for ((g = 2; g <= ${GENERATIONS:-1}; g++)); do
 		to=${run%/}-anew$g
 		"$CHESSBRAIN" selfplay --config "$root/configs/speedrun.textproto" --mcts-simulations 200 --max-plies 300 --seed "$g" \
@@ -50,7 +52,8 @@ if learn "$player" 14 sparse128 "$run"; then
 		games+=("$to")
 		net=sparse128
 		[ "$g" -lt 3 ] || net=sparse256 # with fewer games of 200 visits it is no better
-		learn "$to" $((12 + 2 * g)) $net "${games[@]}" || exit
+		choose "$to" $((12 + 2 * g)) "${games[@]}"
+		learn "$to" $((12 + 2 * g)) $net
 		player=$to
 	done
 else
