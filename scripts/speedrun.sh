@@ -17,6 +17,7 @@ done
 run=${1:-runs/speedrun}
 [ $# = 0 ] || shift
 case $run in -*) echo "speedrun: \"$run\" is no run directory; usage: scripts/speedrun.sh [RUN_DIR] [flags...]" >&2; exit 2 ;; esac
+[[ ${GENERATIONS:-1} =~ ^[1-9][0-9]{0,3}$ ]] || { echo "speedrun: GENERATIONS=$GENERATIONS is no number from 1 on" >&2; exit 2; }
 root=$(cd "$(dirname "$0")/.." && pwd)
 if [ -z "${CHESSBRAIN:-}" ]; then
 	CHESSBRAIN=$root/bin/chessbrain

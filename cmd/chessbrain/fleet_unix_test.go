@@ -173,8 +173,8 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// fleetKills is the test of a trainer with those flags that listens there. It ends when all have been there for
-// some seconds and the run has enough. It returns where the run lies.
+// fleetKills is the test of a trainer with those flags that listens there. It ends when all
+// have been there for some seconds and the run has enough. It returns where the run lies.
 func fleetKills(t *testing.T, listen string, players int, enough func(root string) bool, flags ...string) string {
 	kills := 4
 	if n, err := strconv.Atoi(os.Getenv("FLEET_KILLS")); err == nil {

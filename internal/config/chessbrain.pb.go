@@ -7753,7 +7753,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x0fTensorGenerator\x12)\n" +
 	"\athreads\x18\x01 \x01(\x05:\x011B\f\x8a\xb5\x18\b[1,1024]R\athreads\x122\n" +
 	"\n" +
-	"batch_size\x18\x02 \x01(\x05:\x041024B\r\x8a\xb5\x18\t[1,65536]R\tbatchSize\"\xcc\x05\n" +
+	"batch_size\x18\x02 \x01(\x05:\x041024B\r\x8a\xb5\x18\t[1,65536]R\tbatchSize\"\xc8\x05\n" +
 	"\x04Loop\x126\n" +
 	"\x06cycles\x18\x01 \x01(\x05:\x010B\x1b\x8a\xb5\x18\a[0,1e9]\x92\xb5\x18\f\n" +
 	"\x06cycles\x18\x01 \x01R\x06cycles\x122\n" +
@@ -7776,9 +7776,9 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"gatekeeper\x124\n" +
 	"\x06rating\x18\n" +
 	" \x01(\v2\x1c.chessbrain.config.v1.RatingR\x06rating\x12=\n" +
-	"\tretention\x18\v \x01(\v2\x1f.chessbrain.config.v1.RetentionR\tretention\x12$\n" +
-	"\x04grow\x18\f \x01(\tB\x10\x92\xb5\x18\b\n" +
-	"\x04grow\x18\x01\xa0\xb5\x18\x01R\x04grow\"\xf4\x05\n" +
+	"\tretention\x18\v \x01(\v2\x1f.chessbrain.config.v1.RetentionR\tretention\x12 \n" +
+	"\x04grow\x18\f \x01(\tB\f\x92\xb5\x18\b\n" +
+	"\x04grow\x18\x01R\x04grow\"\xf4\x05\n" +
 	"\aShuffle\x12K\n" +
 	"\bmin_rows\x18\x01 \x01(\x03:\x06100000B(\x8a\xb5\x18\x14[1,1125899906842624]\x92\xb5\x18\f\n" +
 	"\bmin-rows\x18\x01R\aminRows\x12F\n" +

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// MaxStretch is the most that a file is stretched, and 1 / MaxStretch the least.
-const MaxStretch = 1000
+// maxStretch is the most that a file is stretched, and 1 / maxStretch the least.
+const maxStretch = 1000
 
 // stretch returns f for a run of factor times its length: numbers of games, steps and rows
 // that belong to the length, and schedules by such numbers, are multiplied. What is not 0
@@ -21,8 +21,8 @@ func (f *File) stretch(factor float64) (*File, error) {
 		return &Error{Where: "--stretch", Reason: reason, Remedy: remedy}
 	}
 	switch {
-	case !(factor >= 1.0/MaxStretch && factor <= MaxStretch): // nor not a number
-		return nil, bad(fmt.Sprintf("%g is not within %g to %d", factor, 1.0/MaxStretch, MaxStretch), "0.5 is half as long")
+	case !(factor >= 1.0/maxStretch && factor <= maxStretch): // nor not a number
+		return nil, bad(fmt.Sprintf("%g is not within %g to %d", factor, 1.0/maxStretch, maxStretch), "0.5 is half as long")
 	case f == nil:
 		return nil, bad("there is nothing to stretch: a run keeps its length", "name what it shall be made of with --recipe or --config")
 	case f.Config.GetTraining().GetSteps() == 0 && !says(f.Config, "selfplay.episodes"):

@@ -11,7 +11,6 @@ import (
 )
 
 const longFile = `selfplay { episodes: 1000 max_plies: 70 simulations_schedule: "32@0,64@333" }
-loop { grow: "64x6@2000000,128x10@1200elo" }
 training {
   steps: 5 batch_size: 512 replay_size: 4000
   lr_rule { starting_step: 0 duration_steps: [200, 1] lr: [0.1, 0.2, 0.3] }
@@ -35,7 +34,7 @@ func TestStretch(t *testing.T) {
 	if !proto.Equal(file.Config, before) {
 		t.Error("the file itself was changed")
 	}
-	text := strings.NewReplacer("1000 max", "500 max", "@333", "@167", "@2000000", "@1000000", "steps: 5 b", "steps: 3 b",
+	text := strings.NewReplacer("1000 max", "500 max", "@333", "@167", "steps: 5 b", "steps: 3 b",
 		"4000", "2000", "[200, 1]", "[100, 1]", "900", "450", "duration_steps: 10", "duration_steps: 5", "@8000", "@4000").Replace(longFile)
 	want, err := Parse("want", []byte(text))
 	if err != nil {
@@ -47,7 +46,7 @@ func TestStretch(t *testing.T) {
 	if same, err := file.stretch(1); err != nil || !proto.Equal(same.Config, before) {
 		t.Errorf("stretched by 1: %v, %v", same, err)
 	}
-	if most, err := (&File{Name: "most", Config: &Config{Selfplay: &SelfPlay{Episodes: proto.Int64(math.MaxInt64)}}}).stretch(MaxStretch); err != nil || most.Config.Selfplay.GetEpisodes() < 1e18 {
+	if most, err := (&File{Name: "most", Config: &Config{Selfplay: &SelfPlay{Episodes: proto.Int64(math.MaxInt64)}}}).stretch(maxStretch); err != nil || most.Config.Selfplay.GetEpisodes() < 1e18 {
 		t.Errorf("the most: %v, %v", most.Config, err)
 	}
 }

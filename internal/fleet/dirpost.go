@@ -173,13 +173,7 @@ func (p *dirPost) Fetch(_ context.Context, r NetRef) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = ErrNoNet
 	}
-	if err == nil {
-		err = checkFile(r, file)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("fetch net %s: %w", r.Name, err)
-	}
-	return file, nil
+	return fetched(r, file, err)
 }
 
 // Deliver puts a chunk there once, whatever the attempt.

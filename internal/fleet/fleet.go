@@ -209,6 +209,17 @@ func checkFile(r NetRef, file []byte) error {
 	return nil
 }
 
+// fetched is what a Fetch returns that has read the file, or could not.
+func fetched(r NetRef, file []byte, err error) ([]byte, error) {
+	if err == nil {
+		err = checkFile(r, file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fetch net %s: %w", r.Name, err)
+	}
+	return file, nil
+}
+
 // keptNets are the nets that stay, by their hashes.
 type keptNets struct {
 	order  []string // the newest last

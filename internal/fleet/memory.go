@@ -113,10 +113,11 @@ func (p *memoryPost) Finish(_ context.Context, o Outcome) error {
 func (p *memoryPost) Fetch(_ context.Context, r NetRef) ([]byte, error) {
 	p.m.mu.Lock()
 	defer p.m.mu.Unlock()
-	if file, there := p.m.files[r.SHA256]; there {
-		return slices.Clone(file), nil
+	file, there := p.m.files[r.SHA256]
+	if !there {
+		return fetched(r, nil, ErrNoNet)
 	}
-	return nil, fmt.Errorf("net %s: %w", r.Name, ErrNoNet)
+	return fetched(r, slices.Clone(file), nil)
 }
 
 func (p *memoryPost) Deliver(_ context.Context, data []byte, _ int) error {

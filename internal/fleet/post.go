@@ -25,9 +25,9 @@ type natsPost struct {
 	verdicts chan Verdict
 }
 
-// Dial connects a player to the server, or the directory, of a link. A connection that is lost is made again
-// for ever, with jitter; log says so. So is the first one where patient. instance is random
-// and stays the same for a player.
+// Dial connects a player to the server, or the directory, of a link. A connection that is
+// lost is made again for ever, with jitter; log says so. So is the first one where patient.
+// instance is random and stays the same for a player.
 func Dial(link Link, instance string, patient bool, log *slog.Logger) (Post, error) {
 	if IsDirectory(link.Address) {
 		return dialDirectory(link, instance, DefaultMailbox, patient, log)
@@ -166,13 +166,7 @@ func (p *natsPost) Fetch(ctx context.Context, r NetRef) ([]byte, error) {
 	if errors.Is(err, jetstream.ErrObjectNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
 		err = ErrNoNet
 	}
-	if err == nil {
-		err = checkFile(r, file)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("fetch net %s: %w", r.Name, err)
-	}
-	return file, nil
+	return fetched(r, file, err)
 }
 
 func (p *natsPost) Deliver(ctx context.Context, data []byte, attempt int) error {
