@@ -62,10 +62,7 @@ func (u *chunkUnpacker) Run(ctx context.Context) error {
 		})
 	})
 	group.Go(func() error {
-		return replay.Each(ctx, ready.Get, func(frames []Frame) error {
-			u.frames.Add(uint64(len(frames)))
-			return u.out.PutAll(ctx, frames)
-		})
+		return replay.Each(ctx, ready.Get, func(frames []Frame) error { return u.out.PutAll(ctx, frames) })
 	})
 	return group.Wait()
 }
@@ -84,6 +81,7 @@ func (u *chunkUnpacker) unpack(ctx context.Context, g *Game) ([]Frame, error) {
 		u.quarantine.Add(g.String(), err)
 		return nil, nil
 	}
+	u.frames.Add(uint64(len(frames))) // here, so that it and chunks count the same games
 	u.chunks.Add(1)
 	return frames, nil
 }
