@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"strings"
+	"testing"
 
 	"golang.org/x/sys/cpu"
 )
@@ -24,4 +25,19 @@ func hasEntry(name string) bool {
 		return BestTier() >= AVX512 && cpu.X86.HasAVX512BF16
 	}
 	return BestTier() >= AVX512 || !strings.HasSuffix(name, "AVX512")
+}
+
+// forgetBF16 hides AVX512_BF16 for the length of a test and returns the tier that would
+// have used it.
+func forgetBF16(t *testing.T) Tier {
+	if BestTier() < AVX512 {
+		t.Skip("SKIPPED: this CPU has no AVX-512")
+	}
+	had := cpu.X86.HasAVX512BF16
+	t.Cleanup(func() { cpu.X86.HasAVX512BF16 = had })
+	cpu.X86.HasAVX512BF16 = false
+	if hasAMX() {
+		t.Error("the AMX tier needs AVX512_BF16 for what is no tile product")
+	}
+	return AVX512
 }

@@ -87,7 +87,7 @@ func smallArgs(t *testing.T, kind string) *byte {
 		return bytesOf(&transposeArgs{src: mem(tiny), dst: mem(0), srcRow: 64, dstRow: 64, srcStep: 1024, dstStep: 1024, n: 2})
 	case "winogradArgs":
 		return bytesOf(&winogradArgs{src: mem(tiny), dst: mem(0), temp: mem(0), srcRow: 64, srcPlane: 256,
-			dstRow: 64, dstPlane: 256, bias: mem(tiny), sum: mem(0), squares: mem(0), n: 1, boards: 2, srcBoard: 64, dstBoard: 64, sumBoard: 64})
+			dstRow: 64, dstPlane: 256, bias: mem(tiny), sum: mem(0), squares: mem(0), n: 2, boards: 2, srcBoard: 64, dstBoard: 64, sumBoard: 64})
 	case "rowsArgs":
 		return bytesOf(&rowsArgs{x: mem(tiny), table: mem(1.1), rows: &make([]uint16, 3)[0], weights: mem(tiny), step: 4,
 			stride: 512, n: 3, blocks: 2})

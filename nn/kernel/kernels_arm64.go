@@ -54,6 +54,21 @@ func affineResNEON(args *byte)
 //go:noescape
 func affine2NEON(args *byte)
 
+// affineHalfNEON computes y = max(floor, x*scale + shift). args is a *affineArgs.
+//
+//go:noescape
+func affineHalfNEON(args *byte)
+
+// affineResHalfNEON computes y = max(floor, x*scale + shift + res). args is a *affineArgs.
+//
+//go:noescape
+func affineResHalfNEON(args *byte)
+
+// affine2HalfNEON computes y = u*uscale + x*scale + shift. args is a *affineArgs.
+//
+//go:noescape
+func affine2HalfNEON(args *byte)
+
 // sumProduct32NEON sums 32 columns of u and u*(v-mean). args is a *sumArgs.
 //
 //go:noescape
@@ -64,6 +79,16 @@ func sumProduct32NEON(args *byte)
 //go:noescape
 func sumProductMask32NEON(args *byte)
 
+// sumProduct32HalfNEON sums 32 columns of u and u*(v-mean). args is a *sumArgs.
+//
+//go:noescape
+func sumProduct32HalfNEON(args *byte)
+
+// sumProductMask32HalfNEON sums 32 columns of u and u*(v-mean) where mask > 0 and stores u or 0. args is a *sumArgs.
+//
+//go:noescape
+func sumProductMask32HalfNEON(args *byte)
+
 // sumProduct16NEON sums 16 columns of u and u*(v-mean). args is a *sumArgs.
 //
 //go:noescape
@@ -73,6 +98,16 @@ func sumProduct16NEON(args *byte)
 //
 //go:noescape
 func sumProductMask16NEON(args *byte)
+
+// sumProduct16HalfNEON sums 16 columns of u and u*(v-mean). args is a *sumArgs.
+//
+//go:noescape
+func sumProduct16HalfNEON(args *byte)
+
+// sumProductMask16HalfNEON sums 16 columns of u and u*(v-mean) where mask > 0 and stores u or 0. args is a *sumArgs.
+//
+//go:noescape
+func sumProductMask16HalfNEON(args *byte)
 
 // layerNormNEON normalises rows of alpha*x. args is a *normArgs.
 //
@@ -134,10 +169,30 @@ func adamwNEON(args *byte)
 //go:noescape
 func nadamwNEON(args *byte)
 
+// flatHalfNEON rounds a to bf16, 16 to 8 words. args is a *flatArgs.
+//
+//go:noescape
+func flatHalfNEON(args *byte)
+
 // peakNEON runs 24 multiply-adds a round on registers. args is a *peakArgs.
 //
 //go:noescape
 func peakNEON(args *byte)
+
+// peakBF16NEON runs 24 products of 2x4 by 4x2 bf16 a round on registers. args is a *peakArgs.
+//
+//go:noescape
+func peakBF16NEON(args *byte)
+
+// point8x16BF16NEON computes the products of points, 16 columns wide. args is a *pointArgs.
+//
+//go:noescape
+func point8x16BF16NEON(args *byte)
+
+// pointGrad4x16BF16NEON computes sums of outer products of points in blocks of 4 rows by 16 columns. args is a *pointGradArgs.
+//
+//go:noescape
+func pointGrad4x16BF16NEON(args *byte)
 
 // winogradInputNEON transforms a board, B^T d B. args is a *winogradArgs.
 //
@@ -149,10 +204,30 @@ func winogradInputNEON(args *byte)
 //go:noescape
 func winogradOutputGradNEON(args *byte)
 
+// winogradInputHalfNEON transforms a board, B^T d B. args is a *winogradArgs.
+//
+//go:noescape
+func winogradInputHalfNEON(args *byte)
+
+// winogradInputHalfTilesNEON transforms a board, B^T d B. args is a *winogradArgs.
+//
+//go:noescape
+func winogradInputHalfTilesNEON(args *byte)
+
+// winogradOutputGradHalfTilesNEON transforms the gradient of a board's outputs, A y A^T. args is a *winogradArgs.
+//
+//go:noescape
+func winogradOutputGradHalfTilesNEON(args *byte)
+
 // winogradWeightsNEON transforms weights, G g G^T. args is a *winogradArgs.
 //
 //go:noescape
 func winogradWeightsNEON(args *byte)
+
+// winogradWeightsHalfNEON transforms weights, G g G^T. args is a *winogradArgs.
+//
+//go:noescape
+func winogradWeightsHalfNEON(args *byte)
 
 // winogradOutputNEON transforms the products of a board to its outputs, A^T m A. args is a *winogradArgs.
 //
@@ -164,10 +239,20 @@ func winogradOutputNEON(args *byte)
 //go:noescape
 func winogradOutputSumsNEON(args *byte)
 
+// winogradOutputSumsHalfNEON transforms the products of a board to its outputs, A^T m A. args is a *winogradArgs.
+//
+//go:noescape
+func winogradOutputSumsHalfNEON(args *byte)
+
 // winogradWeightGradNEON transforms the gradient of weights, G^T u G. args is a *winogradArgs.
 //
 //go:noescape
 func winogradWeightGradNEON(args *byte)
+
+// policyDotsBF16NEON adds single outputs of a 3x3 convolution to y. args is a *policyArgs.
+//
+//go:noescape
+func policyDotsBF16NEON(args *byte)
 
 // rowsSumNEON adds the rows of a list, times their weights, to x. args is a *rowsArgs.
 //

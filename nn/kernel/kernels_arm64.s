@@ -1614,15 +1614,15 @@ column:
 	FSTPQ (F9, F10), 0(R3)
 	FSTPQ (F11, F12), 32(R3)
 	ADD $64, R3, R3
-	ADD $64, R4, R4
 	ADD $64, R5, R5
+	ADD $64, R4, R4
 	ADD $64, R11, R11
 	ADD $64, R12, R12
 	SUBS $64, R10, R10
 	BGT column
 	ADD R9, R3, R3
-	ADD R9, R4, R4
 	ADD R9, R5, R5
+	ADD R9, R4, R4
 	SUBS $1, R7, R7
 	BNE row
 	MOVD R1, FPCR
@@ -1669,16 +1669,188 @@ column:
 	FSTPQ (F8, F9), 0(R3)
 	FSTPQ (F10, F11), 32(R3)
 	ADD $64, R3, R3
-	ADD $64, R4, R4
 	ADD $64, R5, R5
+	ADD $64, R4, R4
 	ADD $64, R10, R10
 	ADD $64, R11, R11
 	ADD $64, R12, R12
 	SUBS $64, R9, R9
 	BGT column
 	ADD R8, R3, R3
-	ADD R8, R4, R4
 	ADD R8, R5, R5
+	ADD R8, R4, R4
+	SUBS $1, R6, R6
+	BNE row
+	MOVD R1, FPCR
+	RET
+
+// func affineHalfNEON(args *byte)
+TEXT ·affineHalfNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 80(R0), R5
+	VDUP R5, V0.S4
+	MOVD 56(R0), R6
+	MOVD 64(R0), R7
+	MOVD 72(R0), R8
+
+row:
+	MOVD 32(R0), R10
+	MOVD 40(R0), R11
+	MOVD R7, R9
+
+column:
+	FLDPQ 0(R4), (F2, F4)
+	WORD $0x2e613841 // shll v1.4s, v2.4h, #16
+	WORD $0x6e613842 // shll2 v2.4s, v2.8h, #16
+	WORD $0x2e613883 // shll v3.4s, v4.4h, #16
+	WORD $0x6e613884 // shll2 v4.4s, v4.8h, #16
+	FLDPQ 0(R10), (F5, F6)
+	FLDPQ 32(R10), (F7, F8)
+	FLDPQ 0(R11), (F9, F10)
+	FLDPQ 32(R11), (F11, F12)
+	WORD $0x4e25cc29 // fmla v9.4s, v1.4s, v5.4s
+	WORD $0x4e26cc4a // fmla v10.4s, v2.4s, v6.4s
+	WORD $0x4e27cc6b // fmla v11.4s, v3.4s, v7.4s
+	WORD $0x4e28cc8c // fmla v12.4s, v4.4s, v8.4s
+	WORD $0x4e20f529 // fmax v9.4s, v9.4s, v0.4s
+	WORD $0x4e20f54a // fmax v10.4s, v10.4s, v0.4s
+	WORD $0x4e20f56b // fmax v11.4s, v11.4s, v0.4s
+	WORD $0x4e20f58c // fmax v12.4s, v12.4s, v0.4s
+	FSTPQ (F9, F10), 0(R3)
+	FSTPQ (F11, F12), 32(R3)
+	ADD $64, R3, R3
+	ADD $32, R4, R4
+	ADD $64, R10, R10
+	ADD $64, R11, R11
+	SUBS $64, R9, R9
+	BGT column
+	ADD R8, R3, R3
+	ADD R8>>1, R4, R4
+	SUBS $1, R6, R6
+	BNE row
+	MOVD R1, FPCR
+	RET
+
+// func affineResHalfNEON(args *byte)
+TEXT ·affineResHalfNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 16(R0), R5
+	MOVD 80(R0), R6
+	VDUP R6, V0.S4
+	MOVD 56(R0), R7
+	MOVD 64(R0), R8
+	MOVD 72(R0), R9
+
+row:
+	MOVD 32(R0), R11
+	MOVD 40(R0), R12
+	MOVD R8, R10
+
+column:
+	FLDPQ 0(R4), (F2, F4)
+	WORD $0x2e613841 // shll v1.4s, v2.4h, #16
+	WORD $0x6e613842 // shll2 v2.4s, v2.8h, #16
+	WORD $0x2e613883 // shll v3.4s, v4.4h, #16
+	WORD $0x6e613884 // shll2 v4.4s, v4.8h, #16
+	FLDPQ 0(R11), (F5, F6)
+	FLDPQ 32(R11), (F7, F8)
+	FLDPQ 0(R12), (F9, F10)
+	FLDPQ 32(R12), (F11, F12)
+	WORD $0x4e25cc29 // fmla v9.4s, v1.4s, v5.4s
+	WORD $0x4e26cc4a // fmla v10.4s, v2.4s, v6.4s
+	WORD $0x4e27cc6b // fmla v11.4s, v3.4s, v7.4s
+	WORD $0x4e28cc8c // fmla v12.4s, v4.4s, v8.4s
+	FLDPQ 0(R5), (F1, F2)
+	FLDPQ 32(R5), (F3, F4)
+	WORD $0x4e21d529 // fadd v9.4s, v9.4s, v1.4s
+	WORD $0x4e22d54a // fadd v10.4s, v10.4s, v2.4s
+	WORD $0x4e23d56b // fadd v11.4s, v11.4s, v3.4s
+	WORD $0x4e24d58c // fadd v12.4s, v12.4s, v4.4s
+	WORD $0x4e20f529 // fmax v9.4s, v9.4s, v0.4s
+	WORD $0x4e20f54a // fmax v10.4s, v10.4s, v0.4s
+	WORD $0x4e20f56b // fmax v11.4s, v11.4s, v0.4s
+	WORD $0x4e20f58c // fmax v12.4s, v12.4s, v0.4s
+	FSTPQ (F9, F10), 0(R3)
+	FSTPQ (F11, F12), 32(R3)
+	ADD $64, R3, R3
+	ADD $64, R5, R5
+	ADD $32, R4, R4
+	ADD $64, R11, R11
+	ADD $64, R12, R12
+	SUBS $64, R10, R10
+	BGT column
+	ADD R9, R3, R3
+	ADD R9, R5, R5
+	ADD R9>>1, R4, R4
+	SUBS $1, R7, R7
+	BNE row
+	MOVD R1, FPCR
+	RET
+
+// func affine2HalfNEON(args *byte)
+TEXT ·affine2HalfNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 24(R0), R5
+	MOVD 56(R0), R6
+	MOVD 64(R0), R7
+	MOVD 72(R0), R8
+
+row:
+	MOVD 32(R0), R10
+	MOVD 40(R0), R11
+	MOVD 48(R0), R12
+	MOVD R7, R9
+
+column:
+	FLDPQ 0(R4), (F1, F3)
+	WORD $0x2e613820 // shll v0.4s, v1.4h, #16
+	WORD $0x6e613821 // shll2 v1.4s, v1.8h, #16
+	WORD $0x2e613862 // shll v2.4s, v3.4h, #16
+	WORD $0x6e613863 // shll2 v3.4s, v3.8h, #16
+	FLDPQ 0(R10), (F4, F5)
+	FLDPQ 32(R10), (F6, F7)
+	FLDPQ 0(R11), (F8, F9)
+	FLDPQ 32(R11), (F10, F11)
+	WORD $0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD $0x4e25cc29 // fmla v9.4s, v1.4s, v5.4s
+	WORD $0x4e26cc4a // fmla v10.4s, v2.4s, v6.4s
+	WORD $0x4e27cc6b // fmla v11.4s, v3.4s, v7.4s
+	FLDPQ 0(R5), (F0, F1)
+	FLDPQ 32(R5), (F2, F3)
+	FLDPQ 0(R12), (F4, F5)
+	FLDPQ 32(R12), (F6, F7)
+	WORD $0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD $0x4e25cc29 // fmla v9.4s, v1.4s, v5.4s
+	WORD $0x4e26cc4a // fmla v10.4s, v2.4s, v6.4s
+	WORD $0x4e27cc6b // fmla v11.4s, v3.4s, v7.4s
+	FSTPQ (F8, F9), 0(R3)
+	FSTPQ (F10, F11), 32(R3)
+	ADD $64, R3, R3
+	ADD $64, R5, R5
+	ADD $32, R4, R4
+	ADD $64, R10, R10
+	ADD $64, R11, R11
+	ADD $64, R12, R12
+	SUBS $64, R9, R9
+	BGT column
+	ADD R8, R3, R3
+	ADD R8, R5, R5
+	ADD R8>>1, R4, R4
 	SUBS $1, R6, R6
 	BNE row
 	MOVD R1, FPCR
@@ -1858,9 +2030,213 @@ row:
 	WORD $0x4ebbd6f7 // fsub v23.4s, v23.4s, v27.4s
 	WORD $0x4e37ce6f // fmla v15.4s, v19.4s, v23.4s
 	ADD R4, R6, R6
-	ADD R4, R7, R7
 	ADD R4, R8, R8
 	ADD R4, R9, R9
+	ADD R4, R7, R7
+	SUBS $1, R3, R3
+	BNE row
+	MOVD 40(R0), R4
+	FSTPQ (F0, F1), 0(R4)
+	FSTPQ (F2, F3), 32(R4)
+	FSTPQ (F4, F5), 64(R4)
+	FSTPQ (F6, F7), 96(R4)
+	MOVD 48(R0), R4
+	FSTPQ (F8, F9), 0(R4)
+	FSTPQ (F10, F11), 32(R4)
+	FSTPQ (F12, F13), 64(R4)
+	FSTPQ (F14, F15), 96(R4)
+	MOVD R1, FPCR
+	RET
+
+// func sumProduct32HalfNEON(args *byte)
+TEXT ·sumProduct32HalfNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 56(R0), R3
+	MOVD 64(R0), R4
+	MOVD 32(R0), R5
+	MOVD 0(R0), R6
+	MOVD 8(R0), R7
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+
+row:
+	FLDPQ 0(R6), (F16, F17)
+	FLDPQ 32(R6), (F18, F19)
+	WORD $0x4e30d400 // fadd v0.4s, v0.4s, v16.4s
+	WORD $0x4e31d421 // fadd v1.4s, v1.4s, v17.4s
+	WORD $0x4e32d442 // fadd v2.4s, v2.4s, v18.4s
+	WORD $0x4e33d463 // fadd v3.4s, v3.4s, v19.4s
+	FLDPQ 0(R7), (F21, F23)
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	WORD $0x2e613af6 // shll v22.4s, v23.4h, #16
+	WORD $0x6e613af7 // shll2 v23.4s, v23.8h, #16
+	FLDPQ 0(R5), (F24, F25)
+	FLDPQ 32(R5), (F26, F27)
+	WORD $0x4eb8d694 // fsub v20.4s, v20.4s, v24.4s
+	WORD $0x4e34ce08 // fmla v8.4s, v16.4s, v20.4s
+	WORD $0x4eb9d6b5 // fsub v21.4s, v21.4s, v25.4s
+	WORD $0x4e35ce29 // fmla v9.4s, v17.4s, v21.4s
+	WORD $0x4ebad6d6 // fsub v22.4s, v22.4s, v26.4s
+	WORD $0x4e36ce4a // fmla v10.4s, v18.4s, v22.4s
+	WORD $0x4ebbd6f7 // fsub v23.4s, v23.4s, v27.4s
+	WORD $0x4e37ce6b // fmla v11.4s, v19.4s, v23.4s
+	FLDPQ 64(R6), (F16, F17)
+	FLDPQ 96(R6), (F18, F19)
+	WORD $0x4e30d484 // fadd v4.4s, v4.4s, v16.4s
+	WORD $0x4e31d4a5 // fadd v5.4s, v5.4s, v17.4s
+	WORD $0x4e32d4c6 // fadd v6.4s, v6.4s, v18.4s
+	WORD $0x4e33d4e7 // fadd v7.4s, v7.4s, v19.4s
+	FLDPQ 32(R7), (F21, F23)
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	WORD $0x2e613af6 // shll v22.4s, v23.4h, #16
+	WORD $0x6e613af7 // shll2 v23.4s, v23.8h, #16
+	FLDPQ 64(R5), (F24, F25)
+	FLDPQ 96(R5), (F26, F27)
+	WORD $0x4eb8d694 // fsub v20.4s, v20.4s, v24.4s
+	WORD $0x4e34ce0c // fmla v12.4s, v16.4s, v20.4s
+	WORD $0x4eb9d6b5 // fsub v21.4s, v21.4s, v25.4s
+	WORD $0x4e35ce2d // fmla v13.4s, v17.4s, v21.4s
+	WORD $0x4ebad6d6 // fsub v22.4s, v22.4s, v26.4s
+	WORD $0x4e36ce4e // fmla v14.4s, v18.4s, v22.4s
+	WORD $0x4ebbd6f7 // fsub v23.4s, v23.4s, v27.4s
+	WORD $0x4e37ce6f // fmla v15.4s, v19.4s, v23.4s
+	ADD R4, R6, R6
+	ADD R4>>1, R7, R7
+	SUBS $1, R3, R3
+	BNE row
+	MOVD 40(R0), R4
+	FSTPQ (F0, F1), 0(R4)
+	FSTPQ (F2, F3), 32(R4)
+	FSTPQ (F4, F5), 64(R4)
+	FSTPQ (F6, F7), 96(R4)
+	MOVD 48(R0), R4
+	FSTPQ (F8, F9), 0(R4)
+	FSTPQ (F10, F11), 32(R4)
+	FSTPQ (F12, F13), 64(R4)
+	FSTPQ (F14, F15), 96(R4)
+	MOVD R1, FPCR
+	RET
+
+// func sumProductMask32HalfNEON(args *byte)
+TEXT ·sumProductMask32HalfNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 56(R0), R3
+	MOVD 64(R0), R4
+	MOVD 32(R0), R5
+	MOVD 0(R0), R6
+	MOVD 8(R0), R7
+	MOVD 16(R0), R8
+	MOVD 24(R0), R9
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+
+row:
+	FLDPQ 0(R6), (F16, F17)
+	FLDPQ 32(R6), (F18, F19)
+	FLDPQ 0(R8), (F20, F21)
+	FLDPQ 32(R8), (F22, F23)
+	WORD $0x4ea0ca94 // fcmgt v20.4s, v20.4s, #0.0
+	VAND V20.B16, V16.B16, V16.B16
+	WORD $0x4ea0cab5 // fcmgt v21.4s, v21.4s, #0.0
+	VAND V21.B16, V17.B16, V17.B16
+	WORD $0x4ea0cad6 // fcmgt v22.4s, v22.4s, #0.0
+	VAND V22.B16, V18.B16, V18.B16
+	WORD $0x4ea0caf7 // fcmgt v23.4s, v23.4s, #0.0
+	VAND V23.B16, V19.B16, V19.B16
+	FSTPQ (F16, F17), 0(R9)
+	FSTPQ (F18, F19), 32(R9)
+	WORD $0x4e30d400 // fadd v0.4s, v0.4s, v16.4s
+	WORD $0x4e31d421 // fadd v1.4s, v1.4s, v17.4s
+	WORD $0x4e32d442 // fadd v2.4s, v2.4s, v18.4s
+	WORD $0x4e33d463 // fadd v3.4s, v3.4s, v19.4s
+	FLDPQ 0(R7), (F21, F23)
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	WORD $0x2e613af6 // shll v22.4s, v23.4h, #16
+	WORD $0x6e613af7 // shll2 v23.4s, v23.8h, #16
+	FLDPQ 0(R5), (F24, F25)
+	FLDPQ 32(R5), (F26, F27)
+	WORD $0x4eb8d694 // fsub v20.4s, v20.4s, v24.4s
+	WORD $0x4e34ce08 // fmla v8.4s, v16.4s, v20.4s
+	WORD $0x4eb9d6b5 // fsub v21.4s, v21.4s, v25.4s
+	WORD $0x4e35ce29 // fmla v9.4s, v17.4s, v21.4s
+	WORD $0x4ebad6d6 // fsub v22.4s, v22.4s, v26.4s
+	WORD $0x4e36ce4a // fmla v10.4s, v18.4s, v22.4s
+	WORD $0x4ebbd6f7 // fsub v23.4s, v23.4s, v27.4s
+	WORD $0x4e37ce6b // fmla v11.4s, v19.4s, v23.4s
+	FLDPQ 64(R6), (F16, F17)
+	FLDPQ 96(R6), (F18, F19)
+	FLDPQ 64(R8), (F20, F21)
+	FLDPQ 96(R8), (F22, F23)
+	WORD $0x4ea0ca94 // fcmgt v20.4s, v20.4s, #0.0
+	VAND V20.B16, V16.B16, V16.B16
+	WORD $0x4ea0cab5 // fcmgt v21.4s, v21.4s, #0.0
+	VAND V21.B16, V17.B16, V17.B16
+	WORD $0x4ea0cad6 // fcmgt v22.4s, v22.4s, #0.0
+	VAND V22.B16, V18.B16, V18.B16
+	WORD $0x4ea0caf7 // fcmgt v23.4s, v23.4s, #0.0
+	VAND V23.B16, V19.B16, V19.B16
+	FSTPQ (F16, F17), 64(R9)
+	FSTPQ (F18, F19), 96(R9)
+	WORD $0x4e30d484 // fadd v4.4s, v4.4s, v16.4s
+	WORD $0x4e31d4a5 // fadd v5.4s, v5.4s, v17.4s
+	WORD $0x4e32d4c6 // fadd v6.4s, v6.4s, v18.4s
+	WORD $0x4e33d4e7 // fadd v7.4s, v7.4s, v19.4s
+	FLDPQ 32(R7), (F21, F23)
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	WORD $0x2e613af6 // shll v22.4s, v23.4h, #16
+	WORD $0x6e613af7 // shll2 v23.4s, v23.8h, #16
+	FLDPQ 64(R5), (F24, F25)
+	FLDPQ 96(R5), (F26, F27)
+	WORD $0x4eb8d694 // fsub v20.4s, v20.4s, v24.4s
+	WORD $0x4e34ce0c // fmla v12.4s, v16.4s, v20.4s
+	WORD $0x4eb9d6b5 // fsub v21.4s, v21.4s, v25.4s
+	WORD $0x4e35ce2d // fmla v13.4s, v17.4s, v21.4s
+	WORD $0x4ebad6d6 // fsub v22.4s, v22.4s, v26.4s
+	WORD $0x4e36ce4e // fmla v14.4s, v18.4s, v22.4s
+	WORD $0x4ebbd6f7 // fsub v23.4s, v23.4s, v27.4s
+	WORD $0x4e37ce6f // fmla v15.4s, v19.4s, v23.4s
+	ADD R4, R6, R6
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4>>1, R7, R7
 	SUBS $1, R3, R3
 	BNE row
 	MOVD 40(R0), R4
@@ -1982,9 +2358,135 @@ row:
 	WORD $0x4eb3d5ef // fsub v15.4s, v15.4s, v19.4s
 	WORD $0x4e2fcd67 // fmla v7.4s, v11.4s, v15.4s
 	ADD R4, R6, R6
-	ADD R4, R7, R7
 	ADD R4, R8, R8
 	ADD R4, R9, R9
+	ADD R4, R7, R7
+	SUBS $1, R3, R3
+	BNE row
+	MOVD 40(R0), R4
+	FSTPQ (F0, F1), 0(R4)
+	FSTPQ (F2, F3), 32(R4)
+	MOVD 48(R0), R4
+	FSTPQ (F4, F5), 0(R4)
+	FSTPQ (F6, F7), 32(R4)
+	MOVD R1, FPCR
+	RET
+
+// func sumProduct16HalfNEON(args *byte)
+TEXT ·sumProduct16HalfNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 56(R0), R3
+	MOVD 64(R0), R4
+	MOVD 32(R0), R5
+	MOVD 0(R0), R6
+	MOVD 8(R0), R7
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+
+row:
+	FLDPQ 0(R6), (F8, F9)
+	FLDPQ 32(R6), (F10, F11)
+	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
+	WORD $0x4e29d421 // fadd v1.4s, v1.4s, v9.4s
+	WORD $0x4e2ad442 // fadd v2.4s, v2.4s, v10.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	FLDPQ 0(R7), (F13, F15)
+	WORD $0x2e6139ac // shll v12.4s, v13.4h, #16
+	WORD $0x6e6139ad // shll2 v13.4s, v13.8h, #16
+	WORD $0x2e6139ee // shll v14.4s, v15.4h, #16
+	WORD $0x6e6139ef // shll2 v15.4s, v15.8h, #16
+	FLDPQ 0(R5), (F16, F17)
+	FLDPQ 32(R5), (F18, F19)
+	WORD $0x4eb0d58c // fsub v12.4s, v12.4s, v16.4s
+	WORD $0x4e2ccd04 // fmla v4.4s, v8.4s, v12.4s
+	WORD $0x4eb1d5ad // fsub v13.4s, v13.4s, v17.4s
+	WORD $0x4e2dcd25 // fmla v5.4s, v9.4s, v13.4s
+	WORD $0x4eb2d5ce // fsub v14.4s, v14.4s, v18.4s
+	WORD $0x4e2ecd46 // fmla v6.4s, v10.4s, v14.4s
+	WORD $0x4eb3d5ef // fsub v15.4s, v15.4s, v19.4s
+	WORD $0x4e2fcd67 // fmla v7.4s, v11.4s, v15.4s
+	ADD R4, R6, R6
+	ADD R4>>1, R7, R7
+	SUBS $1, R3, R3
+	BNE row
+	MOVD 40(R0), R4
+	FSTPQ (F0, F1), 0(R4)
+	FSTPQ (F2, F3), 32(R4)
+	MOVD 48(R0), R4
+	FSTPQ (F4, F5), 0(R4)
+	FSTPQ (F6, F7), 32(R4)
+	MOVD R1, FPCR
+	RET
+
+// func sumProductMask16HalfNEON(args *byte)
+TEXT ·sumProductMask16HalfNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 56(R0), R3
+	MOVD 64(R0), R4
+	MOVD 32(R0), R5
+	MOVD 0(R0), R6
+	MOVD 8(R0), R7
+	MOVD 16(R0), R8
+	MOVD 24(R0), R9
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+
+row:
+	FLDPQ 0(R6), (F8, F9)
+	FLDPQ 32(R6), (F10, F11)
+	FLDPQ 0(R8), (F12, F13)
+	FLDPQ 32(R8), (F14, F15)
+	WORD $0x4ea0c98c // fcmgt v12.4s, v12.4s, #0.0
+	VAND V12.B16, V8.B16, V8.B16
+	WORD $0x4ea0c9ad // fcmgt v13.4s, v13.4s, #0.0
+	VAND V13.B16, V9.B16, V9.B16
+	WORD $0x4ea0c9ce // fcmgt v14.4s, v14.4s, #0.0
+	VAND V14.B16, V10.B16, V10.B16
+	WORD $0x4ea0c9ef // fcmgt v15.4s, v15.4s, #0.0
+	VAND V15.B16, V11.B16, V11.B16
+	FSTPQ (F8, F9), 0(R9)
+	FSTPQ (F10, F11), 32(R9)
+	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
+	WORD $0x4e29d421 // fadd v1.4s, v1.4s, v9.4s
+	WORD $0x4e2ad442 // fadd v2.4s, v2.4s, v10.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	FLDPQ 0(R7), (F13, F15)
+	WORD $0x2e6139ac // shll v12.4s, v13.4h, #16
+	WORD $0x6e6139ad // shll2 v13.4s, v13.8h, #16
+	WORD $0x2e6139ee // shll v14.4s, v15.4h, #16
+	WORD $0x6e6139ef // shll2 v15.4s, v15.8h, #16
+	FLDPQ 0(R5), (F16, F17)
+	FLDPQ 32(R5), (F18, F19)
+	WORD $0x4eb0d58c // fsub v12.4s, v12.4s, v16.4s
+	WORD $0x4e2ccd04 // fmla v4.4s, v8.4s, v12.4s
+	WORD $0x4eb1d5ad // fsub v13.4s, v13.4s, v17.4s
+	WORD $0x4e2dcd25 // fmla v5.4s, v9.4s, v13.4s
+	WORD $0x4eb2d5ce // fsub v14.4s, v14.4s, v18.4s
+	WORD $0x4e2ecd46 // fmla v6.4s, v10.4s, v14.4s
+	WORD $0x4eb3d5ef // fsub v15.4s, v15.4s, v19.4s
+	WORD $0x4e2fcd67 // fmla v7.4s, v11.4s, v15.4s
+	ADD R4, R6, R6
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4>>1, R7, R7
 	SUBS $1, R3, R3
 	BNE row
 	MOVD 40(R0), R4
@@ -3113,6 +3615,31 @@ panel:
 	MOVD R1, FPCR
 	RET
 
+// func flatHalfNEON(args *byte)
+TEXT ·flatHalfNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 24(R0), R5
+
+panel:
+	FLDPQ 0(R4), (F0, F1)
+	FLDPQ 32(R4), (F2, F3)
+	WORD $0x0ea16800 // bfcvtn v0.4h, v0.4s
+	WORD $0x4ea16820 // bfcvtn2 v0.8h, v1.4s
+	WORD $0x0ea16842 // bfcvtn v2.4h, v2.4s
+	WORD $0x4ea16862 // bfcvtn2 v2.8h, v3.4s
+	FSTPQ (F0, F2), 0(R3)
+	ADD $64, R4, R4
+	ADD $32, R3, R3
+	SUBS $1, R5, R5
+	BNE panel
+	MOVD R1, FPCR
+	RET
+
 // func peakNEON(args *byte)
 TEXT ·peakNEON(SB), NOSPLIT, $0-8
 	MOVD args+0(FP), R0
@@ -3173,6 +3700,779 @@ round:
 	WORD $0x4e38cf17 // fmla v23.4s, v24.4s, v24.4s
 	SUBS $1, R3, R3
 	BNE round
+	MOVD R1, FPCR
+	RET
+
+// func peakBF16NEON(args *byte)
+TEXT ·peakBF16NEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	VEOR V24.B16, V24.B16, V24.B16
+
+round:
+	WORD $0x6e58ef00 // bfmmla v0.4s, v24.8h, v24.8h
+	WORD $0x6e58ef01 // bfmmla v1.4s, v24.8h, v24.8h
+	WORD $0x6e58ef02 // bfmmla v2.4s, v24.8h, v24.8h
+	WORD $0x6e58ef03 // bfmmla v3.4s, v24.8h, v24.8h
+	WORD $0x6e58ef04 // bfmmla v4.4s, v24.8h, v24.8h
+	WORD $0x6e58ef05 // bfmmla v5.4s, v24.8h, v24.8h
+	WORD $0x6e58ef06 // bfmmla v6.4s, v24.8h, v24.8h
+	WORD $0x6e58ef07 // bfmmla v7.4s, v24.8h, v24.8h
+	WORD $0x6e58ef08 // bfmmla v8.4s, v24.8h, v24.8h
+	WORD $0x6e58ef09 // bfmmla v9.4s, v24.8h, v24.8h
+	WORD $0x6e58ef0a // bfmmla v10.4s, v24.8h, v24.8h
+	WORD $0x6e58ef0b // bfmmla v11.4s, v24.8h, v24.8h
+	WORD $0x6e58ef0c // bfmmla v12.4s, v24.8h, v24.8h
+	WORD $0x6e58ef0d // bfmmla v13.4s, v24.8h, v24.8h
+	WORD $0x6e58ef0e // bfmmla v14.4s, v24.8h, v24.8h
+	WORD $0x6e58ef0f // bfmmla v15.4s, v24.8h, v24.8h
+	WORD $0x6e58ef10 // bfmmla v16.4s, v24.8h, v24.8h
+	WORD $0x6e58ef11 // bfmmla v17.4s, v24.8h, v24.8h
+	WORD $0x6e58ef12 // bfmmla v18.4s, v24.8h, v24.8h
+	WORD $0x6e58ef13 // bfmmla v19.4s, v24.8h, v24.8h
+	WORD $0x6e58ef14 // bfmmla v20.4s, v24.8h, v24.8h
+	WORD $0x6e58ef15 // bfmmla v21.4s, v24.8h, v24.8h
+	WORD $0x6e58ef16 // bfmmla v22.4s, v24.8h, v24.8h
+	WORD $0x6e58ef17 // bfmmla v23.4s, v24.8h, v24.8h
+	SUBS $1, R3, R3
+	BNE round
+	MOVD R1, FPCR
+	RET
+
+// func point8x16BF16NEON(args *byte)
+TEXT ·point8x16BF16NEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 8(R0), R11
+	MOVD 0(R0), R12
+	MOVD 16(R0), R15
+	MOVD 88(R0), R23
+
+point:
+	MOVD R11, R16
+	MOVD R12, R17
+	MOVD 80(R0), R14
+	LSR $2, R14, R14
+	SUBS $2, R14, R14
+	BLT rowstail
+
+rowsloop:
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	MOVD 24(R0), R22
+	MOVD R16, R3
+	ADD R22, R3, R4
+	ADD R22, R4, R5
+	ADD R22, R5, R6
+	ADD R22, R6, R7
+	ADD R22, R7, R8
+	ADD R22, R8, R9
+	ADD R22, R9, R10
+	MOVD R15, R19
+	MOVD 72(R0), R20
+
+k8x0:
+	FMOVQ.P 16(R3), F24
+	FMOVQ.P 16(R4), F25
+	VZIP1 V25.D2, V24.D2, V16.D2
+	VZIP2 V25.D2, V24.D2, V17.D2
+	FMOVQ.P 16(R5), F26
+	FMOVQ.P 16(R6), F27
+	VZIP1 V27.D2, V26.D2, V18.D2
+	VZIP2 V27.D2, V26.D2, V19.D2
+	FMOVQ.P 16(R7), F28
+	FMOVQ.P 16(R8), F29
+	VZIP1 V29.D2, V28.D2, V20.D2
+	VZIP2 V29.D2, V28.D2, V21.D2
+	FMOVQ.P 16(R9), F30
+	FMOVQ.P 16(R10), F31
+	VZIP1 V31.D2, V30.D2, V22.D2
+	VZIP2 V31.D2, V30.D2, V23.D2
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e58ee00 // bfmmla v0.4s, v16.8h, v24.8h
+	WORD $0x6e59ee01 // bfmmla v1.4s, v16.8h, v25.8h
+	WORD $0x6e58ee44 // bfmmla v4.4s, v18.8h, v24.8h
+	WORD $0x6e59ee45 // bfmmla v5.4s, v18.8h, v25.8h
+	WORD $0x6e58ee88 // bfmmla v8.4s, v20.8h, v24.8h
+	WORD $0x6e59ee89 // bfmmla v9.4s, v20.8h, v25.8h
+	WORD $0x6e58eecc // bfmmla v12.4s, v22.8h, v24.8h
+	WORD $0x6e59eecd // bfmmla v13.4s, v22.8h, v25.8h
+	FLDPQ 32(R19), (F26, F27)
+	WORD $0x6e5aee02 // bfmmla v2.4s, v16.8h, v26.8h
+	WORD $0x6e5bee03 // bfmmla v3.4s, v16.8h, v27.8h
+	WORD $0x6e5aee46 // bfmmla v6.4s, v18.8h, v26.8h
+	WORD $0x6e5bee47 // bfmmla v7.4s, v18.8h, v27.8h
+	WORD $0x6e5aee8a // bfmmla v10.4s, v20.8h, v26.8h
+	WORD $0x6e5bee8b // bfmmla v11.4s, v20.8h, v27.8h
+	WORD $0x6e5aeece // bfmmla v14.4s, v22.8h, v26.8h
+	WORD $0x6e5beecf // bfmmla v15.4s, v22.8h, v27.8h
+	FLDPQ 128(R19), (F28, F29)
+	WORD $0x6e5cee20 // bfmmla v0.4s, v17.8h, v28.8h
+	WORD $0x6e5dee21 // bfmmla v1.4s, v17.8h, v29.8h
+	WORD $0x6e5cee64 // bfmmla v4.4s, v19.8h, v28.8h
+	WORD $0x6e5dee65 // bfmmla v5.4s, v19.8h, v29.8h
+	WORD $0x6e5ceea8 // bfmmla v8.4s, v21.8h, v28.8h
+	WORD $0x6e5deea9 // bfmmla v9.4s, v21.8h, v29.8h
+	WORD $0x6e5ceeec // bfmmla v12.4s, v23.8h, v28.8h
+	WORD $0x6e5deeed // bfmmla v13.4s, v23.8h, v29.8h
+	FLDPQ 160(R19), (F30, F31)
+	WORD $0x6e5eee22 // bfmmla v2.4s, v17.8h, v30.8h
+	WORD $0x6e5fee23 // bfmmla v3.4s, v17.8h, v31.8h
+	WORD $0x6e5eee66 // bfmmla v6.4s, v19.8h, v30.8h
+	WORD $0x6e5fee67 // bfmmla v7.4s, v19.8h, v31.8h
+	WORD $0x6e5eeeaa // bfmmla v10.4s, v21.8h, v30.8h
+	WORD $0x6e5feeab // bfmmla v11.4s, v21.8h, v31.8h
+	WORD $0x6e5eeeee // bfmmla v14.4s, v23.8h, v30.8h
+	WORD $0x6e5feeef // bfmmla v15.4s, v23.8h, v31.8h
+	FMOVQ.P 16(R3), F24
+	FMOVQ.P 16(R4), F25
+	VZIP1 V25.D2, V24.D2, V16.D2
+	VZIP2 V25.D2, V24.D2, V17.D2
+	FMOVQ.P 16(R5), F26
+	FMOVQ.P 16(R6), F27
+	VZIP1 V27.D2, V26.D2, V18.D2
+	VZIP2 V27.D2, V26.D2, V19.D2
+	FMOVQ.P 16(R7), F28
+	FMOVQ.P 16(R8), F29
+	VZIP1 V29.D2, V28.D2, V20.D2
+	VZIP2 V29.D2, V28.D2, V21.D2
+	FMOVQ.P 16(R9), F30
+	FMOVQ.P 16(R10), F31
+	VZIP1 V31.D2, V30.D2, V22.D2
+	VZIP2 V31.D2, V30.D2, V23.D2
+	FLDPQ 256(R19), (F24, F25)
+	WORD $0x6e58ee00 // bfmmla v0.4s, v16.8h, v24.8h
+	WORD $0x6e59ee01 // bfmmla v1.4s, v16.8h, v25.8h
+	WORD $0x6e58ee44 // bfmmla v4.4s, v18.8h, v24.8h
+	WORD $0x6e59ee45 // bfmmla v5.4s, v18.8h, v25.8h
+	WORD $0x6e58ee88 // bfmmla v8.4s, v20.8h, v24.8h
+	WORD $0x6e59ee89 // bfmmla v9.4s, v20.8h, v25.8h
+	WORD $0x6e58eecc // bfmmla v12.4s, v22.8h, v24.8h
+	WORD $0x6e59eecd // bfmmla v13.4s, v22.8h, v25.8h
+	FLDPQ 288(R19), (F26, F27)
+	WORD $0x6e5aee02 // bfmmla v2.4s, v16.8h, v26.8h
+	WORD $0x6e5bee03 // bfmmla v3.4s, v16.8h, v27.8h
+	WORD $0x6e5aee46 // bfmmla v6.4s, v18.8h, v26.8h
+	WORD $0x6e5bee47 // bfmmla v7.4s, v18.8h, v27.8h
+	WORD $0x6e5aee8a // bfmmla v10.4s, v20.8h, v26.8h
+	WORD $0x6e5bee8b // bfmmla v11.4s, v20.8h, v27.8h
+	WORD $0x6e5aeece // bfmmla v14.4s, v22.8h, v26.8h
+	WORD $0x6e5beecf // bfmmla v15.4s, v22.8h, v27.8h
+	FLDPQ 384(R19), (F28, F29)
+	WORD $0x6e5cee20 // bfmmla v0.4s, v17.8h, v28.8h
+	WORD $0x6e5dee21 // bfmmla v1.4s, v17.8h, v29.8h
+	WORD $0x6e5cee64 // bfmmla v4.4s, v19.8h, v28.8h
+	WORD $0x6e5dee65 // bfmmla v5.4s, v19.8h, v29.8h
+	WORD $0x6e5ceea8 // bfmmla v8.4s, v21.8h, v28.8h
+	WORD $0x6e5deea9 // bfmmla v9.4s, v21.8h, v29.8h
+	WORD $0x6e5ceeec // bfmmla v12.4s, v23.8h, v28.8h
+	WORD $0x6e5deeed // bfmmla v13.4s, v23.8h, v29.8h
+	FLDPQ 416(R19), (F30, F31)
+	WORD $0x6e5eee22 // bfmmla v2.4s, v17.8h, v30.8h
+	WORD $0x6e5fee23 // bfmmla v3.4s, v17.8h, v31.8h
+	WORD $0x6e5eee66 // bfmmla v6.4s, v19.8h, v30.8h
+	WORD $0x6e5fee67 // bfmmla v7.4s, v19.8h, v31.8h
+	WORD $0x6e5eeeaa // bfmmla v10.4s, v21.8h, v30.8h
+	WORD $0x6e5feeab // bfmmla v11.4s, v21.8h, v31.8h
+	WORD $0x6e5eeeee // bfmmla v14.4s, v23.8h, v30.8h
+	WORD $0x6e5feeef // bfmmla v15.4s, v23.8h, v31.8h
+	ADD $512, R19, R19
+	SUBS $8, R20, R20
+	BNE k8x0
+	MOVD 32(R0), R22
+	MOVD R17, R21
+	VZIP1 V1.D2, V0.D2, V24.D2
+	VZIP1 V3.D2, V2.D2, V25.D2
+	FSTPQ (F24, F25), 0(R21)
+	ADD R22, R21, R21
+	VZIP2 V1.D2, V0.D2, V26.D2
+	VZIP2 V3.D2, V2.D2, V27.D2
+	FSTPQ (F26, F27), 0(R21)
+	ADD R22, R21, R21
+	VZIP1 V5.D2, V4.D2, V24.D2
+	VZIP1 V7.D2, V6.D2, V25.D2
+	FSTPQ (F24, F25), 0(R21)
+	ADD R22, R21, R21
+	VZIP2 V5.D2, V4.D2, V26.D2
+	VZIP2 V7.D2, V6.D2, V27.D2
+	FSTPQ (F26, F27), 0(R21)
+	ADD R22, R21, R21
+	VZIP1 V9.D2, V8.D2, V24.D2
+	VZIP1 V11.D2, V10.D2, V25.D2
+	FSTPQ (F24, F25), 0(R21)
+	ADD R22, R21, R21
+	VZIP2 V9.D2, V8.D2, V26.D2
+	VZIP2 V11.D2, V10.D2, V27.D2
+	FSTPQ (F26, F27), 0(R21)
+	ADD R22, R21, R21
+	VZIP1 V13.D2, V12.D2, V24.D2
+	VZIP1 V15.D2, V14.D2, V25.D2
+	FSTPQ (F24, F25), 0(R21)
+	ADD R22, R21, R21
+	VZIP2 V13.D2, V12.D2, V26.D2
+	VZIP2 V15.D2, V14.D2, V27.D2
+	FSTPQ (F26, F27), 0(R21)
+	ADD R22, R21, R21
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	MOVD 24(R0), R22
+	MOVD R16, R3
+	ADD R22, R3, R4
+	ADD R22, R4, R5
+	ADD R22, R5, R6
+	ADD R22, R6, R7
+	ADD R22, R7, R8
+	ADD R22, R8, R9
+	ADD R22, R9, R10
+	MOVD R15, R19
+	MOVD 72(R0), R20
+
+k8x64:
+	FMOVQ.P 16(R3), F24
+	FMOVQ.P 16(R4), F25
+	VZIP1 V25.D2, V24.D2, V16.D2
+	VZIP2 V25.D2, V24.D2, V17.D2
+	FMOVQ.P 16(R5), F26
+	FMOVQ.P 16(R6), F27
+	VZIP1 V27.D2, V26.D2, V18.D2
+	VZIP2 V27.D2, V26.D2, V19.D2
+	FMOVQ.P 16(R7), F28
+	FMOVQ.P 16(R8), F29
+	VZIP1 V29.D2, V28.D2, V20.D2
+	VZIP2 V29.D2, V28.D2, V21.D2
+	FMOVQ.P 16(R9), F30
+	FMOVQ.P 16(R10), F31
+	VZIP1 V31.D2, V30.D2, V22.D2
+	VZIP2 V31.D2, V30.D2, V23.D2
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6e58ee00 // bfmmla v0.4s, v16.8h, v24.8h
+	WORD $0x6e59ee01 // bfmmla v1.4s, v16.8h, v25.8h
+	WORD $0x6e58ee44 // bfmmla v4.4s, v18.8h, v24.8h
+	WORD $0x6e59ee45 // bfmmla v5.4s, v18.8h, v25.8h
+	WORD $0x6e58ee88 // bfmmla v8.4s, v20.8h, v24.8h
+	WORD $0x6e59ee89 // bfmmla v9.4s, v20.8h, v25.8h
+	WORD $0x6e58eecc // bfmmla v12.4s, v22.8h, v24.8h
+	WORD $0x6e59eecd // bfmmla v13.4s, v22.8h, v25.8h
+	FLDPQ 96(R19), (F26, F27)
+	WORD $0x6e5aee02 // bfmmla v2.4s, v16.8h, v26.8h
+	WORD $0x6e5bee03 // bfmmla v3.4s, v16.8h, v27.8h
+	WORD $0x6e5aee46 // bfmmla v6.4s, v18.8h, v26.8h
+	WORD $0x6e5bee47 // bfmmla v7.4s, v18.8h, v27.8h
+	WORD $0x6e5aee8a // bfmmla v10.4s, v20.8h, v26.8h
+	WORD $0x6e5bee8b // bfmmla v11.4s, v20.8h, v27.8h
+	WORD $0x6e5aeece // bfmmla v14.4s, v22.8h, v26.8h
+	WORD $0x6e5beecf // bfmmla v15.4s, v22.8h, v27.8h
+	FLDPQ 192(R19), (F28, F29)
+	WORD $0x6e5cee20 // bfmmla v0.4s, v17.8h, v28.8h
+	WORD $0x6e5dee21 // bfmmla v1.4s, v17.8h, v29.8h
+	WORD $0x6e5cee64 // bfmmla v4.4s, v19.8h, v28.8h
+	WORD $0x6e5dee65 // bfmmla v5.4s, v19.8h, v29.8h
+	WORD $0x6e5ceea8 // bfmmla v8.4s, v21.8h, v28.8h
+	WORD $0x6e5deea9 // bfmmla v9.4s, v21.8h, v29.8h
+	WORD $0x6e5ceeec // bfmmla v12.4s, v23.8h, v28.8h
+	WORD $0x6e5deeed // bfmmla v13.4s, v23.8h, v29.8h
+	FLDPQ 224(R19), (F30, F31)
+	WORD $0x6e5eee22 // bfmmla v2.4s, v17.8h, v30.8h
+	WORD $0x6e5fee23 // bfmmla v3.4s, v17.8h, v31.8h
+	WORD $0x6e5eee66 // bfmmla v6.4s, v19.8h, v30.8h
+	WORD $0x6e5fee67 // bfmmla v7.4s, v19.8h, v31.8h
+	WORD $0x6e5eeeaa // bfmmla v10.4s, v21.8h, v30.8h
+	WORD $0x6e5feeab // bfmmla v11.4s, v21.8h, v31.8h
+	WORD $0x6e5eeeee // bfmmla v14.4s, v23.8h, v30.8h
+	WORD $0x6e5feeef // bfmmla v15.4s, v23.8h, v31.8h
+	FMOVQ.P 16(R3), F24
+	FMOVQ.P 16(R4), F25
+	VZIP1 V25.D2, V24.D2, V16.D2
+	VZIP2 V25.D2, V24.D2, V17.D2
+	FMOVQ.P 16(R5), F26
+	FMOVQ.P 16(R6), F27
+	VZIP1 V27.D2, V26.D2, V18.D2
+	VZIP2 V27.D2, V26.D2, V19.D2
+	FMOVQ.P 16(R7), F28
+	FMOVQ.P 16(R8), F29
+	VZIP1 V29.D2, V28.D2, V20.D2
+	VZIP2 V29.D2, V28.D2, V21.D2
+	FMOVQ.P 16(R9), F30
+	FMOVQ.P 16(R10), F31
+	VZIP1 V31.D2, V30.D2, V22.D2
+	VZIP2 V31.D2, V30.D2, V23.D2
+	FLDPQ 320(R19), (F24, F25)
+	WORD $0x6e58ee00 // bfmmla v0.4s, v16.8h, v24.8h
+	WORD $0x6e59ee01 // bfmmla v1.4s, v16.8h, v25.8h
+	WORD $0x6e58ee44 // bfmmla v4.4s, v18.8h, v24.8h
+	WORD $0x6e59ee45 // bfmmla v5.4s, v18.8h, v25.8h
+	WORD $0x6e58ee88 // bfmmla v8.4s, v20.8h, v24.8h
+	WORD $0x6e59ee89 // bfmmla v9.4s, v20.8h, v25.8h
+	WORD $0x6e58eecc // bfmmla v12.4s, v22.8h, v24.8h
+	WORD $0x6e59eecd // bfmmla v13.4s, v22.8h, v25.8h
+	FLDPQ 352(R19), (F26, F27)
+	WORD $0x6e5aee02 // bfmmla v2.4s, v16.8h, v26.8h
+	WORD $0x6e5bee03 // bfmmla v3.4s, v16.8h, v27.8h
+	WORD $0x6e5aee46 // bfmmla v6.4s, v18.8h, v26.8h
+	WORD $0x6e5bee47 // bfmmla v7.4s, v18.8h, v27.8h
+	WORD $0x6e5aee8a // bfmmla v10.4s, v20.8h, v26.8h
+	WORD $0x6e5bee8b // bfmmla v11.4s, v20.8h, v27.8h
+	WORD $0x6e5aeece // bfmmla v14.4s, v22.8h, v26.8h
+	WORD $0x6e5beecf // bfmmla v15.4s, v22.8h, v27.8h
+	FLDPQ 448(R19), (F28, F29)
+	WORD $0x6e5cee20 // bfmmla v0.4s, v17.8h, v28.8h
+	WORD $0x6e5dee21 // bfmmla v1.4s, v17.8h, v29.8h
+	WORD $0x6e5cee64 // bfmmla v4.4s, v19.8h, v28.8h
+	WORD $0x6e5dee65 // bfmmla v5.4s, v19.8h, v29.8h
+	WORD $0x6e5ceea8 // bfmmla v8.4s, v21.8h, v28.8h
+	WORD $0x6e5deea9 // bfmmla v9.4s, v21.8h, v29.8h
+	WORD $0x6e5ceeec // bfmmla v12.4s, v23.8h, v28.8h
+	WORD $0x6e5deeed // bfmmla v13.4s, v23.8h, v29.8h
+	FLDPQ 480(R19), (F30, F31)
+	WORD $0x6e5eee22 // bfmmla v2.4s, v17.8h, v30.8h
+	WORD $0x6e5fee23 // bfmmla v3.4s, v17.8h, v31.8h
+	WORD $0x6e5eee66 // bfmmla v6.4s, v19.8h, v30.8h
+	WORD $0x6e5fee67 // bfmmla v7.4s, v19.8h, v31.8h
+	WORD $0x6e5eeeaa // bfmmla v10.4s, v21.8h, v30.8h
+	WORD $0x6e5feeab // bfmmla v11.4s, v21.8h, v31.8h
+	WORD $0x6e5eeeee // bfmmla v14.4s, v23.8h, v30.8h
+	WORD $0x6e5feeef // bfmmla v15.4s, v23.8h, v31.8h
+	ADD $512, R19, R19
+	SUBS $8, R20, R20
+	BNE k8x64
+	MOVD 24(R0), R22
+	ADD R22<<3, R16, R16
+	MOVD 32(R0), R22
+	MOVD R17, R21
+	VZIP1 V1.D2, V0.D2, V24.D2
+	VZIP1 V3.D2, V2.D2, V25.D2
+	FSTPQ (F24, F25), 32(R21)
+	ADD R22, R21, R21
+	VZIP2 V1.D2, V0.D2, V26.D2
+	VZIP2 V3.D2, V2.D2, V27.D2
+	FSTPQ (F26, F27), 32(R21)
+	ADD R22, R21, R21
+	VZIP1 V5.D2, V4.D2, V24.D2
+	VZIP1 V7.D2, V6.D2, V25.D2
+	FSTPQ (F24, F25), 32(R21)
+	ADD R22, R21, R21
+	VZIP2 V5.D2, V4.D2, V26.D2
+	VZIP2 V7.D2, V6.D2, V27.D2
+	FSTPQ (F26, F27), 32(R21)
+	ADD R22, R21, R21
+	VZIP1 V9.D2, V8.D2, V24.D2
+	VZIP1 V11.D2, V10.D2, V25.D2
+	FSTPQ (F24, F25), 32(R21)
+	ADD R22, R21, R21
+	VZIP2 V9.D2, V8.D2, V26.D2
+	VZIP2 V11.D2, V10.D2, V27.D2
+	FSTPQ (F26, F27), 32(R21)
+	ADD R22, R21, R21
+	VZIP1 V13.D2, V12.D2, V24.D2
+	VZIP1 V15.D2, V14.D2, V25.D2
+	FSTPQ (F24, F25), 32(R21)
+	ADD R22, R21, R21
+	VZIP2 V13.D2, V12.D2, V26.D2
+	VZIP2 V15.D2, V14.D2, V27.D2
+	FSTPQ (F26, F27), 32(R21)
+	ADD R22, R21, R21
+	MOVD R21, R17
+	SUBS $2, R14, R14
+	BGE rowsloop
+
+rowstail:
+	ADDS $2, R14, R14
+	BEQ rowsdone
+
+rowsone:
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	MOVD 24(R0), R22
+	MOVD R16, R3
+	ADD R22, R3, R4
+	ADD R22, R4, R5
+	ADD R22, R5, R6
+	MOVD R15, R19
+	MOVD 72(R0), R20
+
+k4x0:
+	FMOVQ.P 16(R3), F24
+	FMOVQ.P 16(R4), F25
+	VZIP1 V25.D2, V24.D2, V16.D2
+	VZIP2 V25.D2, V24.D2, V17.D2
+	FMOVQ.P 16(R5), F26
+	FMOVQ.P 16(R6), F27
+	VZIP1 V27.D2, V26.D2, V18.D2
+	VZIP2 V27.D2, V26.D2, V19.D2
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e58ee00 // bfmmla v0.4s, v16.8h, v24.8h
+	WORD $0x6e59ee01 // bfmmla v1.4s, v16.8h, v25.8h
+	WORD $0x6e58ee48 // bfmmla v8.4s, v18.8h, v24.8h
+	WORD $0x6e59ee49 // bfmmla v9.4s, v18.8h, v25.8h
+	FLDPQ 32(R19), (F26, F27)
+	WORD $0x6e5aee02 // bfmmla v2.4s, v16.8h, v26.8h
+	WORD $0x6e5bee03 // bfmmla v3.4s, v16.8h, v27.8h
+	WORD $0x6e5aee4a // bfmmla v10.4s, v18.8h, v26.8h
+	WORD $0x6e5bee4b // bfmmla v11.4s, v18.8h, v27.8h
+	FLDPQ 64(R19), (F28, F29)
+	WORD $0x6e5cee04 // bfmmla v4.4s, v16.8h, v28.8h
+	WORD $0x6e5dee05 // bfmmla v5.4s, v16.8h, v29.8h
+	WORD $0x6e5cee4c // bfmmla v12.4s, v18.8h, v28.8h
+	WORD $0x6e5dee4d // bfmmla v13.4s, v18.8h, v29.8h
+	FLDPQ 96(R19), (F30, F31)
+	WORD $0x6e5eee06 // bfmmla v6.4s, v16.8h, v30.8h
+	WORD $0x6e5fee07 // bfmmla v7.4s, v16.8h, v31.8h
+	WORD $0x6e5eee4e // bfmmla v14.4s, v18.8h, v30.8h
+	WORD $0x6e5fee4f // bfmmla v15.4s, v18.8h, v31.8h
+	FLDPQ 128(R19), (F24, F25)
+	WORD $0x6e58ee20 // bfmmla v0.4s, v17.8h, v24.8h
+	WORD $0x6e59ee21 // bfmmla v1.4s, v17.8h, v25.8h
+	WORD $0x6e58ee68 // bfmmla v8.4s, v19.8h, v24.8h
+	WORD $0x6e59ee69 // bfmmla v9.4s, v19.8h, v25.8h
+	FLDPQ 160(R19), (F26, F27)
+	WORD $0x6e5aee22 // bfmmla v2.4s, v17.8h, v26.8h
+	WORD $0x6e5bee23 // bfmmla v3.4s, v17.8h, v27.8h
+	WORD $0x6e5aee6a // bfmmla v10.4s, v19.8h, v26.8h
+	WORD $0x6e5bee6b // bfmmla v11.4s, v19.8h, v27.8h
+	FLDPQ 192(R19), (F28, F29)
+	WORD $0x6e5cee24 // bfmmla v4.4s, v17.8h, v28.8h
+	WORD $0x6e5dee25 // bfmmla v5.4s, v17.8h, v29.8h
+	WORD $0x6e5cee6c // bfmmla v12.4s, v19.8h, v28.8h
+	WORD $0x6e5dee6d // bfmmla v13.4s, v19.8h, v29.8h
+	FLDPQ 224(R19), (F30, F31)
+	WORD $0x6e5eee26 // bfmmla v6.4s, v17.8h, v30.8h
+	WORD $0x6e5fee27 // bfmmla v7.4s, v17.8h, v31.8h
+	WORD $0x6e5eee6e // bfmmla v14.4s, v19.8h, v30.8h
+	WORD $0x6e5fee6f // bfmmla v15.4s, v19.8h, v31.8h
+	FMOVQ.P 16(R3), F24
+	FMOVQ.P 16(R4), F25
+	VZIP1 V25.D2, V24.D2, V16.D2
+	VZIP2 V25.D2, V24.D2, V17.D2
+	FMOVQ.P 16(R5), F26
+	FMOVQ.P 16(R6), F27
+	VZIP1 V27.D2, V26.D2, V18.D2
+	VZIP2 V27.D2, V26.D2, V19.D2
+	FLDPQ 256(R19), (F24, F25)
+	WORD $0x6e58ee00 // bfmmla v0.4s, v16.8h, v24.8h
+	WORD $0x6e59ee01 // bfmmla v1.4s, v16.8h, v25.8h
+	WORD $0x6e58ee48 // bfmmla v8.4s, v18.8h, v24.8h
+	WORD $0x6e59ee49 // bfmmla v9.4s, v18.8h, v25.8h
+	FLDPQ 288(R19), (F26, F27)
+	WORD $0x6e5aee02 // bfmmla v2.4s, v16.8h, v26.8h
+	WORD $0x6e5bee03 // bfmmla v3.4s, v16.8h, v27.8h
+	WORD $0x6e5aee4a // bfmmla v10.4s, v18.8h, v26.8h
+	WORD $0x6e5bee4b // bfmmla v11.4s, v18.8h, v27.8h
+	FLDPQ 320(R19), (F28, F29)
+	WORD $0x6e5cee04 // bfmmla v4.4s, v16.8h, v28.8h
+	WORD $0x6e5dee05 // bfmmla v5.4s, v16.8h, v29.8h
+	WORD $0x6e5cee4c // bfmmla v12.4s, v18.8h, v28.8h
+	WORD $0x6e5dee4d // bfmmla v13.4s, v18.8h, v29.8h
+	FLDPQ 352(R19), (F30, F31)
+	WORD $0x6e5eee06 // bfmmla v6.4s, v16.8h, v30.8h
+	WORD $0x6e5fee07 // bfmmla v7.4s, v16.8h, v31.8h
+	WORD $0x6e5eee4e // bfmmla v14.4s, v18.8h, v30.8h
+	WORD $0x6e5fee4f // bfmmla v15.4s, v18.8h, v31.8h
+	FLDPQ 384(R19), (F24, F25)
+	WORD $0x6e58ee20 // bfmmla v0.4s, v17.8h, v24.8h
+	WORD $0x6e59ee21 // bfmmla v1.4s, v17.8h, v25.8h
+	WORD $0x6e58ee68 // bfmmla v8.4s, v19.8h, v24.8h
+	WORD $0x6e59ee69 // bfmmla v9.4s, v19.8h, v25.8h
+	FLDPQ 416(R19), (F26, F27)
+	WORD $0x6e5aee22 // bfmmla v2.4s, v17.8h, v26.8h
+	WORD $0x6e5bee23 // bfmmla v3.4s, v17.8h, v27.8h
+	WORD $0x6e5aee6a // bfmmla v10.4s, v19.8h, v26.8h
+	WORD $0x6e5bee6b // bfmmla v11.4s, v19.8h, v27.8h
+	FLDPQ 448(R19), (F28, F29)
+	WORD $0x6e5cee24 // bfmmla v4.4s, v17.8h, v28.8h
+	WORD $0x6e5dee25 // bfmmla v5.4s, v17.8h, v29.8h
+	WORD $0x6e5cee6c // bfmmla v12.4s, v19.8h, v28.8h
+	WORD $0x6e5dee6d // bfmmla v13.4s, v19.8h, v29.8h
+	FLDPQ 480(R19), (F30, F31)
+	WORD $0x6e5eee26 // bfmmla v6.4s, v17.8h, v30.8h
+	WORD $0x6e5fee27 // bfmmla v7.4s, v17.8h, v31.8h
+	WORD $0x6e5eee6e // bfmmla v14.4s, v19.8h, v30.8h
+	WORD $0x6e5fee6f // bfmmla v15.4s, v19.8h, v31.8h
+	ADD $512, R19, R19
+	SUBS $8, R20, R20
+	BNE k4x0
+	MOVD 24(R0), R22
+	ADD R22<<2, R16, R16
+	MOVD 32(R0), R22
+	MOVD R17, R21
+	VZIP1 V1.D2, V0.D2, V24.D2
+	VZIP1 V3.D2, V2.D2, V25.D2
+	VZIP1 V5.D2, V4.D2, V26.D2
+	VZIP1 V7.D2, V6.D2, V27.D2
+	FSTPQ (F24, F25), 0(R21)
+	FSTPQ (F26, F27), 32(R21)
+	ADD R22, R21, R21
+	VZIP2 V1.D2, V0.D2, V28.D2
+	VZIP2 V3.D2, V2.D2, V29.D2
+	VZIP2 V5.D2, V4.D2, V30.D2
+	VZIP2 V7.D2, V6.D2, V31.D2
+	FSTPQ (F28, F29), 0(R21)
+	FSTPQ (F30, F31), 32(R21)
+	ADD R22, R21, R21
+	VZIP1 V9.D2, V8.D2, V24.D2
+	VZIP1 V11.D2, V10.D2, V25.D2
+	VZIP1 V13.D2, V12.D2, V26.D2
+	VZIP1 V15.D2, V14.D2, V27.D2
+	FSTPQ (F24, F25), 0(R21)
+	FSTPQ (F26, F27), 32(R21)
+	ADD R22, R21, R21
+	VZIP2 V9.D2, V8.D2, V28.D2
+	VZIP2 V11.D2, V10.D2, V29.D2
+	VZIP2 V13.D2, V12.D2, V30.D2
+	VZIP2 V15.D2, V14.D2, V31.D2
+	FSTPQ (F28, F29), 0(R21)
+	FSTPQ (F30, F31), 32(R21)
+	ADD R22, R21, R21
+	MOVD R21, R17
+	SUBS $1, R14, R14
+	BNE rowsone
+
+rowsdone:
+	MOVD 40(R0), R13
+	ADD R13, R11, R11
+	MOVD 48(R0), R13
+	ADD R13, R12, R12
+	MOVD 56(R0), R13
+	ADD R13, R15, R15
+	SUBS $1, R23, R23
+	BNE point
+	MOVD R1, FPCR
+	RET
+
+// func pointGrad4x16BF16NEON(args *byte)
+TEXT ·pointGrad4x16BF16NEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 16(R0), R5
+	MOVD 88(R0), R6
+	MOVD 32(R0), R14
+	MOVD 40(R0), R15
+	MOVD 24(R0), R16
+
+point:
+	MOVD R3, R7
+	MOVD R4, R8
+	MOVD 80(R0), R12
+
+block:
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	MOVD R8, R9
+	MOVD R5, R10
+	MOVD 72(R0), R11
+	LSR $1, R11, R11
+	SUBS $2, R11, R11
+	BLT sumtail
+
+sumloop:
+	FLDPQ 0(R9), (F16, F17)
+	FLDPQ 0(R10), (F20, F21)
+	WORD $0x6e54ee00 // bfmmla v0.4s, v16.8h, v20.8h
+	WORD $0x6e55ee01 // bfmmla v1.4s, v16.8h, v21.8h
+	WORD $0x6e54ee28 // bfmmla v8.4s, v17.8h, v20.8h
+	WORD $0x6e55ee29 // bfmmla v9.4s, v17.8h, v21.8h
+	FLDPQ 32(R10), (F22, F23)
+	WORD $0x6e56ee02 // bfmmla v2.4s, v16.8h, v22.8h
+	WORD $0x6e57ee03 // bfmmla v3.4s, v16.8h, v23.8h
+	WORD $0x6e56ee2a // bfmmla v10.4s, v17.8h, v22.8h
+	WORD $0x6e57ee2b // bfmmla v11.4s, v17.8h, v23.8h
+	FLDPQ 64(R10), (F24, F25)
+	WORD $0x6e58ee04 // bfmmla v4.4s, v16.8h, v24.8h
+	WORD $0x6e59ee05 // bfmmla v5.4s, v16.8h, v25.8h
+	WORD $0x6e58ee2c // bfmmla v12.4s, v17.8h, v24.8h
+	WORD $0x6e59ee2d // bfmmla v13.4s, v17.8h, v25.8h
+	FLDPQ 96(R10), (F26, F27)
+	WORD $0x6e5aee06 // bfmmla v6.4s, v16.8h, v26.8h
+	WORD $0x6e5bee07 // bfmmla v7.4s, v16.8h, v27.8h
+	WORD $0x6e5aee2e // bfmmla v14.4s, v17.8h, v26.8h
+	WORD $0x6e5bee2f // bfmmla v15.4s, v17.8h, v27.8h
+	ADD R14<<1, R9, R9
+	ADD R15<<1, R10, R10
+	FLDPQ 0(R9), (F18, F19)
+	FLDPQ 0(R10), (F28, F29)
+	WORD $0x6e5cee40 // bfmmla v0.4s, v18.8h, v28.8h
+	WORD $0x6e5dee41 // bfmmla v1.4s, v18.8h, v29.8h
+	WORD $0x6e5cee68 // bfmmla v8.4s, v19.8h, v28.8h
+	WORD $0x6e5dee69 // bfmmla v9.4s, v19.8h, v29.8h
+	FLDPQ 32(R10), (F30, F31)
+	WORD $0x6e5eee42 // bfmmla v2.4s, v18.8h, v30.8h
+	WORD $0x6e5fee43 // bfmmla v3.4s, v18.8h, v31.8h
+	WORD $0x6e5eee6a // bfmmla v10.4s, v19.8h, v30.8h
+	WORD $0x6e5fee6b // bfmmla v11.4s, v19.8h, v31.8h
+	FLDPQ 64(R10), (F20, F21)
+	WORD $0x6e54ee44 // bfmmla v4.4s, v18.8h, v20.8h
+	WORD $0x6e55ee45 // bfmmla v5.4s, v18.8h, v21.8h
+	WORD $0x6e54ee6c // bfmmla v12.4s, v19.8h, v20.8h
+	WORD $0x6e55ee6d // bfmmla v13.4s, v19.8h, v21.8h
+	FLDPQ 96(R10), (F22, F23)
+	WORD $0x6e56ee46 // bfmmla v6.4s, v18.8h, v22.8h
+	WORD $0x6e57ee47 // bfmmla v7.4s, v18.8h, v23.8h
+	WORD $0x6e56ee6e // bfmmla v14.4s, v19.8h, v22.8h
+	WORD $0x6e57ee6f // bfmmla v15.4s, v19.8h, v23.8h
+	ADD R14<<1, R9, R9
+	ADD R15<<1, R10, R10
+	SUBS $2, R11, R11
+	BGE sumloop
+
+sumtail:
+	ADDS $2, R11, R11
+	BEQ sumdone
+
+sumone:
+	FLDPQ 0(R9), (F16, F17)
+	FLDPQ 0(R10), (F24, F25)
+	WORD $0x6e58ee00 // bfmmla v0.4s, v16.8h, v24.8h
+	WORD $0x6e59ee01 // bfmmla v1.4s, v16.8h, v25.8h
+	WORD $0x6e58ee28 // bfmmla v8.4s, v17.8h, v24.8h
+	WORD $0x6e59ee29 // bfmmla v9.4s, v17.8h, v25.8h
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x6e5aee02 // bfmmla v2.4s, v16.8h, v26.8h
+	WORD $0x6e5bee03 // bfmmla v3.4s, v16.8h, v27.8h
+	WORD $0x6e5aee2a // bfmmla v10.4s, v17.8h, v26.8h
+	WORD $0x6e5bee2b // bfmmla v11.4s, v17.8h, v27.8h
+	FLDPQ 64(R10), (F28, F29)
+	WORD $0x6e5cee04 // bfmmla v4.4s, v16.8h, v28.8h
+	WORD $0x6e5dee05 // bfmmla v5.4s, v16.8h, v29.8h
+	WORD $0x6e5cee2c // bfmmla v12.4s, v17.8h, v28.8h
+	WORD $0x6e5dee2d // bfmmla v13.4s, v17.8h, v29.8h
+	FLDPQ 96(R10), (F30, F31)
+	WORD $0x6e5eee06 // bfmmla v6.4s, v16.8h, v30.8h
+	WORD $0x6e5fee07 // bfmmla v7.4s, v16.8h, v31.8h
+	WORD $0x6e5eee2e // bfmmla v14.4s, v17.8h, v30.8h
+	WORD $0x6e5fee2f // bfmmla v15.4s, v17.8h, v31.8h
+	ADD R14<<1, R9, R9
+	ADD R15<<1, R10, R10
+	SUBS $1, R11, R11
+	BNE sumone
+
+sumdone:
+	VZIP1 V1.D2, V0.D2, V20.D2
+	VZIP1 V3.D2, V2.D2, V21.D2
+	VZIP1 V5.D2, V4.D2, V22.D2
+	VZIP1 V7.D2, V6.D2, V23.D2
+	FSTPQ (F20, F21), 0(R7)
+	FSTPQ (F22, F23), 32(R7)
+	ADD R16, R7, R7
+	VZIP2 V1.D2, V0.D2, V24.D2
+	VZIP2 V3.D2, V2.D2, V25.D2
+	VZIP2 V5.D2, V4.D2, V26.D2
+	VZIP2 V7.D2, V6.D2, V27.D2
+	FSTPQ (F24, F25), 0(R7)
+	FSTPQ (F26, F27), 32(R7)
+	ADD R16, R7, R7
+	VZIP1 V9.D2, V8.D2, V20.D2
+	VZIP1 V11.D2, V10.D2, V21.D2
+	VZIP1 V13.D2, V12.D2, V22.D2
+	VZIP1 V15.D2, V14.D2, V23.D2
+	FSTPQ (F20, F21), 0(R7)
+	FSTPQ (F22, F23), 32(R7)
+	ADD R16, R7, R7
+	VZIP2 V9.D2, V8.D2, V24.D2
+	VZIP2 V11.D2, V10.D2, V25.D2
+	VZIP2 V13.D2, V12.D2, V26.D2
+	VZIP2 V15.D2, V14.D2, V27.D2
+	FSTPQ (F24, F25), 0(R7)
+	FSTPQ (F26, F27), 32(R7)
+	ADD R16, R7, R7
+	ADD $32, R8, R8
+	SUBS $1, R12, R12
+	BNE block
+	MOVD 48(R0), R13
+	ADD R13, R3, R3
+	MOVD 56(R0), R13
+	ADD R13, R4, R4
+	MOVD 64(R0), R13
+	ADD R13, R5, R5
+	SUBS $1, R6, R6
+	BNE point
 	MOVD R1, FPCR
 	RET
 
@@ -3246,8 +4546,8 @@ rank:
 	FMOVQ F11, 512(R13)
 	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
 	FMOVQ F7, 0(R13)
-	WORD $0x4fa11888 // fmla v8.4s, v4.4s, v1.s[3]
 	WORD $0x4f8158c8 // fmls v8.4s, v6.4s, v1.s[2]
+	WORD $0x4fa11888 // fmla v8.4s, v4.4s, v1.s[3]
 	FMOVQ F8, 640(R13)
 	ADD R7<<2, R10, R11
 	SUB R7, R11, R11
@@ -3317,8 +4617,8 @@ column:
 	FMOVQ F11, 0(R15)
 	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
 	FMOVQ F7, 0(R12)
-	WORD $0x4fa11888 // fmla v8.4s, v4.4s, v1.s[3]
 	WORD $0x4f8158c8 // fmls v8.4s, v6.4s, v1.s[2]
+	WORD $0x4fa11888 // fmla v8.4s, v4.4s, v1.s[3]
 	ADD R21, R12, R15
 	FMOVQ F8, 0(R15)
 	ADD R8, R12, R12
@@ -3349,8 +4649,8 @@ column:
 	FMOVQ F11, 0(R15)
 	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
 	FMOVQ F7, 0(R12)
-	WORD $0x4fa11888 // fmla v8.4s, v4.4s, v1.s[3]
 	WORD $0x4f8158c8 // fmls v8.4s, v6.4s, v1.s[2]
+	WORD $0x4fa11888 // fmla v8.4s, v4.4s, v1.s[3]
 	ADD R21, R12, R15
 	FMOVQ F8, 0(R15)
 	ADD R8, R12, R12
@@ -3644,6 +4944,747 @@ column:
 	MOVD R1, FPCR
 	RET
 
+// func winogradInputHalfNEON(args *byte)
+TEXT ·winogradInputHalfNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 16(R0), R5
+	MOVD 88(R0), R6
+	MOVD 24(R0), R7
+	MOVD 40(R0), R8
+	MOVD 48(R0), R9
+	MOVD $winogradFactors<>(SB), R10
+	FLDPQ 0(R10), (F0, F1)
+	FMOVQ 32(R10), F2
+	MOVD 48(R0), R15
+	ADD R15<<1, R15, R16
+	LSL $1, R16, R16
+	ADD R16, R16, R17
+	ADD R16, R17, R19
+	ADD R16, R19, R20
+	ADD R16, R20, R21
+
+slice:
+	MOVD R3, R10
+	MOVD R5, R13
+	MOVD $8, R14
+
+rank:
+	MOVD R10, R11
+	VLD1.P (R11)(R7), [V4.B16]
+	VLD1.P (R11)(R7), [V5.B16]
+	VLD1.P (R11)(R7), [V6.B16]
+	VLD1.P (R11)(R7), [V7.B16]
+	VLD1.P (R11)(R7), [V8.B16]
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4fa058a9 // fmls v9.4s, v5.4s, v0.s[3]
+	WORD $0x4fa0588a // fmls v10.4s, v4.4s, v0.s[3]
+	VMOV V9.B16, V11.B16
+	WORD $0x4f801149 // fmla v9.4s, v10.4s, v0.s[0]
+	FMOVQ F9, 128(R13)
+	WORD $0x4f80514b // fmls v11.4s, v10.4s, v0.s[0]
+	FMOVQ F11, 256(R13)
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4f8058a9 // fmls v9.4s, v5.4s, v0.s[2]
+	WORD $0x4f80588a // fmls v10.4s, v4.4s, v0.s[2]
+	VMOV V9.B16, V11.B16
+	WORD $0x4fa01149 // fmla v9.4s, v10.4s, v0.s[1]
+	FMOVQ F9, 384(R13)
+	WORD $0x4fa0514b // fmls v11.4s, v10.4s, v0.s[1]
+	FMOVQ F11, 512(R13)
+	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
+	FMOVQ F7, 0(R13)
+	WORD $0x4f8158c8 // fmls v8.4s, v6.4s, v1.s[2]
+	WORD $0x4fa11888 // fmla v8.4s, v4.4s, v1.s[3]
+	FMOVQ F8, 640(R13)
+	ADD R7<<2, R10, R11
+	SUB R7, R11, R11
+	VLD1.P (R11)(R7), [V3.B16]
+	VLD1.P (R11)(R7), [V4.B16]
+	VLD1.P (R11)(R7), [V5.B16]
+	VLD1.P (R11)(R7), [V6.B16]
+	VLD1.P (R11)(R7), [V7.B16]
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4fa058a9 // fmls v9.4s, v5.4s, v0.s[3]
+	WORD $0x4fa0588a // fmls v10.4s, v4.4s, v0.s[3]
+	VMOV V9.B16, V11.B16
+	WORD $0x4f801149 // fmla v9.4s, v10.4s, v0.s[0]
+	FMOVQ F9, 896(R13)
+	WORD $0x4f80514b // fmls v11.4s, v10.4s, v0.s[0]
+	FMOVQ F11, 1024(R13)
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4f8058a9 // fmls v9.4s, v5.4s, v0.s[2]
+	WORD $0x4f80588a // fmls v10.4s, v4.4s, v0.s[2]
+	VMOV V9.B16, V11.B16
+	WORD $0x4fa01149 // fmla v9.4s, v10.4s, v0.s[1]
+	FMOVQ F9, 1152(R13)
+	WORD $0x4fa0514b // fmls v11.4s, v10.4s, v0.s[1]
+	FMOVQ F11, 1280(R13)
+	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
+	WORD $0x4fa11867 // fmla v7.4s, v3.4s, v1.s[3]
+	FMOVQ F7, 768(R13)
+	WORD $0x4fa19889 // fmul v9.4s, v4.4s, v1.s[3]
+	WORD $0x4f8158c9 // fmls v9.4s, v6.4s, v1.s[2]
+	FMOVQ F9, 1408(R13)
+	MOVD R11, R10
+	ADD $16, R13, R13
+	SUBS $1, R14, R14
+	BNE rank
+	MOVD R4, R11
+	MOVD R5, R13
+	MOVD $6, R14
+
+column:
+	MOVD R11, R12
+	FLDPQ 0(R13), (F4, F5)
+	FLDPQ 32(R13), (F6, F7)
+	FMOVQ 64(R13), F8
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4fa058a9 // fmls v9.4s, v5.4s, v0.s[3]
+	WORD $0x4fa0588a // fmls v10.4s, v4.4s, v0.s[3]
+	VMOV V9.B16, V11.B16
+	WORD $0x4f801149 // fmla v9.4s, v10.4s, v0.s[0]
+	WORD $0x0ea16929 // bfcvtn v9.4h, v9.4s
+	ADD R16, R12, R15
+	FMOVD F9, (R15)
+	WORD $0x4f80514b // fmls v11.4s, v10.4s, v0.s[0]
+	WORD $0x0ea1696b // bfcvtn v11.4h, v11.4s
+	ADD R17, R12, R15
+	FMOVD F11, (R15)
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4f8058a9 // fmls v9.4s, v5.4s, v0.s[2]
+	WORD $0x4f80588a // fmls v10.4s, v4.4s, v0.s[2]
+	VMOV V9.B16, V11.B16
+	WORD $0x4fa01149 // fmla v9.4s, v10.4s, v0.s[1]
+	WORD $0x0ea16929 // bfcvtn v9.4h, v9.4s
+	ADD R19, R12, R15
+	FMOVD F9, (R15)
+	WORD $0x4fa0514b // fmls v11.4s, v10.4s, v0.s[1]
+	WORD $0x0ea1696b // bfcvtn v11.4h, v11.4s
+	ADD R20, R12, R15
+	FMOVD F11, (R15)
+	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
+	WORD $0x0ea168e7 // bfcvtn v7.4h, v7.4s
+	FMOVD F7, (R12)
+	WORD $0x4f8158c8 // fmls v8.4s, v6.4s, v1.s[2]
+	WORD $0x4fa11888 // fmla v8.4s, v4.4s, v1.s[3]
+	WORD $0x0ea16908 // bfcvtn v8.4h, v8.4s
+	ADD R21, R12, R15
+	FMOVD F8, (R15)
+	ADD R8, R12, R12
+	FLDPQ 768(R13), (F4, F5)
+	FLDPQ 800(R13), (F6, F7)
+	FMOVQ 832(R13), F8
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4fa058a9 // fmls v9.4s, v5.4s, v0.s[3]
+	WORD $0x4fa0588a // fmls v10.4s, v4.4s, v0.s[3]
+	VMOV V9.B16, V11.B16
+	WORD $0x4f801149 // fmla v9.4s, v10.4s, v0.s[0]
+	WORD $0x0ea16929 // bfcvtn v9.4h, v9.4s
+	ADD R16, R12, R15
+	FMOVD F9, (R15)
+	WORD $0x4f80514b // fmls v11.4s, v10.4s, v0.s[0]
+	WORD $0x0ea1696b // bfcvtn v11.4h, v11.4s
+	ADD R17, R12, R15
+	FMOVD F11, (R15)
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4f8058a9 // fmls v9.4s, v5.4s, v0.s[2]
+	WORD $0x4f80588a // fmls v10.4s, v4.4s, v0.s[2]
+	VMOV V9.B16, V11.B16
+	WORD $0x4fa01149 // fmla v9.4s, v10.4s, v0.s[1]
+	WORD $0x0ea16929 // bfcvtn v9.4h, v9.4s
+	ADD R19, R12, R15
+	FMOVD F9, (R15)
+	WORD $0x4fa0514b // fmls v11.4s, v10.4s, v0.s[1]
+	WORD $0x0ea1696b // bfcvtn v11.4h, v11.4s
+	ADD R20, R12, R15
+	FMOVD F11, (R15)
+	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
+	WORD $0x0ea168e7 // bfcvtn v7.4h, v7.4s
+	FMOVD F7, (R12)
+	WORD $0x4f8158c8 // fmls v8.4s, v6.4s, v1.s[2]
+	WORD $0x4fa11888 // fmla v8.4s, v4.4s, v1.s[3]
+	WORD $0x0ea16908 // bfcvtn v8.4h, v8.4s
+	ADD R21, R12, R15
+	FMOVD F8, (R15)
+	ADD R8, R12, R12
+	FLDPQ 48(R13), (F3, F4)
+	FLDPQ 80(R13), (F5, F6)
+	FMOVQ 112(R13), F7
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4fa058a9 // fmls v9.4s, v5.4s, v0.s[3]
+	WORD $0x4fa0588a // fmls v10.4s, v4.4s, v0.s[3]
+	VMOV V9.B16, V11.B16
+	WORD $0x4f801149 // fmla v9.4s, v10.4s, v0.s[0]
+	WORD $0x0ea16929 // bfcvtn v9.4h, v9.4s
+	ADD R16, R12, R15
+	FMOVD F9, (R15)
+	WORD $0x4f80514b // fmls v11.4s, v10.4s, v0.s[0]
+	WORD $0x0ea1696b // bfcvtn v11.4h, v11.4s
+	ADD R17, R12, R15
+	FMOVD F11, (R15)
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4f8058a9 // fmls v9.4s, v5.4s, v0.s[2]
+	WORD $0x4f80588a // fmls v10.4s, v4.4s, v0.s[2]
+	VMOV V9.B16, V11.B16
+	WORD $0x4fa01149 // fmla v9.4s, v10.4s, v0.s[1]
+	WORD $0x0ea16929 // bfcvtn v9.4h, v9.4s
+	ADD R19, R12, R15
+	FMOVD F9, (R15)
+	WORD $0x4fa0514b // fmls v11.4s, v10.4s, v0.s[1]
+	WORD $0x0ea1696b // bfcvtn v11.4h, v11.4s
+	ADD R20, R12, R15
+	FMOVD F11, (R15)
+	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
+	WORD $0x4fa11867 // fmla v7.4s, v3.4s, v1.s[3]
+	WORD $0x0ea168e7 // bfcvtn v7.4h, v7.4s
+	FMOVD F7, (R12)
+	WORD $0x4fa19889 // fmul v9.4s, v4.4s, v1.s[3]
+	WORD $0x4f8158c9 // fmls v9.4s, v6.4s, v1.s[2]
+	WORD $0x0ea16929 // bfcvtn v9.4h, v9.4s
+	ADD R21, R12, R15
+	FMOVD F9, (R15)
+	ADD R8, R12, R12
+	FLDPQ 816(R13), (F3, F4)
+	FLDPQ 848(R13), (F5, F6)
+	FMOVQ 880(R13), F7
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4fa058a9 // fmls v9.4s, v5.4s, v0.s[3]
+	WORD $0x4fa0588a // fmls v10.4s, v4.4s, v0.s[3]
+	VMOV V9.B16, V11.B16
+	WORD $0x4f801149 // fmla v9.4s, v10.4s, v0.s[0]
+	WORD $0x0ea16929 // bfcvtn v9.4h, v9.4s
+	ADD R16, R12, R15
+	FMOVD F9, (R15)
+	WORD $0x4f80514b // fmls v11.4s, v10.4s, v0.s[0]
+	WORD $0x0ea1696b // bfcvtn v11.4h, v11.4s
+	ADD R17, R12, R15
+	FMOVD F11, (R15)
+	VMOV V7.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	WORD $0x4f8058a9 // fmls v9.4s, v5.4s, v0.s[2]
+	WORD $0x4f80588a // fmls v10.4s, v4.4s, v0.s[2]
+	VMOV V9.B16, V11.B16
+	WORD $0x4fa01149 // fmla v9.4s, v10.4s, v0.s[1]
+	WORD $0x0ea16929 // bfcvtn v9.4h, v9.4s
+	ADD R19, R12, R15
+	FMOVD F9, (R15)
+	WORD $0x4fa0514b // fmls v11.4s, v10.4s, v0.s[1]
+	WORD $0x0ea1696b // bfcvtn v11.4h, v11.4s
+	ADD R20, R12, R15
+	FMOVD F11, (R15)
+	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
+	WORD $0x4fa11867 // fmla v7.4s, v3.4s, v1.s[3]
+	WORD $0x0ea168e7 // bfcvtn v7.4h, v7.4s
+	FMOVD F7, (R12)
+	WORD $0x4fa19889 // fmul v9.4s, v4.4s, v1.s[3]
+	WORD $0x4f8158c9 // fmls v9.4s, v6.4s, v1.s[2]
+	WORD $0x0ea16929 // bfcvtn v9.4h, v9.4s
+	ADD R21, R12, R15
+	FMOVD F9, (R15)
+	ADD R8, R12, R12
+	ADD R9, R11, R11
+	ADD $128, R13, R13
+	SUBS $1, R14, R14
+	BNE column
+	ADD $16, R3, R3
+	ADD $8, R4, R4
+	SUBS $1, R6, R6
+	BNE slice
+	MOVD R1, FPCR
+	RET
+
+// func winogradInputHalfTilesNEON(args *byte)
+TEXT ·winogradInputHalfTilesNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 16(R0), R5
+	MOVD 88(R0), R6
+	MOVD 24(R0), R7
+	MOVD 40(R0), R8
+	MOVD 48(R0), R9
+	MOVD $winogradFactors<>(SB), R10
+	FLDPQ 0(R10), (F0, F1)
+	FMOVQ 32(R10), F2
+	MOVD 48(R0), R15
+	ADD R15<<1, R15, R16
+	LSL $1, R16, R16
+	ADD R16, R16, R17
+	ADD R16, R17, R19
+	ADD R16, R19, R20
+	ADD R16, R20, R21
+
+slice:
+	MOVD R3, R10
+	MOVD R5, R13
+	MOVD $8, R14
+
+rank:
+	MOVD R10, R11
+	VLD1.P (R11)(R7), [V4.B16]
+	VLD1.P (R11)(R7), [V5.B16]
+	VLD1.P (R11)(R7), [V6.B16]
+	VLD1.P (R11)(R7), [V7.B16]
+	VLD1.P (R11)(R7), [V8.B16]
+	VMOV V7.B16, V21.B16
+	VMOV V6.B16, V22.B16
+	WORD $0x4fa058b5 // fmls v21.4s, v5.4s, v0.s[3]
+	WORD $0x4fa05896 // fmls v22.4s, v4.4s, v0.s[3]
+	VMOV V21.B16, V23.B16
+	WORD $0x4f8012d5 // fmla v21.4s, v22.4s, v0.s[0]
+	FMOVQ F21, 128(R13)
+	WORD $0x4f8052d7 // fmls v23.4s, v22.4s, v0.s[0]
+	FMOVQ F23, 256(R13)
+	VMOV V7.B16, V21.B16
+	VMOV V6.B16, V22.B16
+	WORD $0x4f8058b5 // fmls v21.4s, v5.4s, v0.s[2]
+	WORD $0x4f805896 // fmls v22.4s, v4.4s, v0.s[2]
+	VMOV V21.B16, V23.B16
+	WORD $0x4fa012d5 // fmla v21.4s, v22.4s, v0.s[1]
+	FMOVQ F21, 384(R13)
+	WORD $0x4fa052d7 // fmls v23.4s, v22.4s, v0.s[1]
+	FMOVQ F23, 512(R13)
+	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
+	FMOVQ F7, 0(R13)
+	WORD $0x4f8158c8 // fmls v8.4s, v6.4s, v1.s[2]
+	WORD $0x4fa11888 // fmla v8.4s, v4.4s, v1.s[3]
+	FMOVQ F8, 640(R13)
+	ADD R7<<2, R10, R11
+	SUB R7, R11, R11
+	VLD1.P (R11)(R7), [V3.B16]
+	VLD1.P (R11)(R7), [V4.B16]
+	VLD1.P (R11)(R7), [V5.B16]
+	VLD1.P (R11)(R7), [V6.B16]
+	VLD1.P (R11)(R7), [V7.B16]
+	VMOV V7.B16, V21.B16
+	VMOV V6.B16, V22.B16
+	WORD $0x4fa058b5 // fmls v21.4s, v5.4s, v0.s[3]
+	WORD $0x4fa05896 // fmls v22.4s, v4.4s, v0.s[3]
+	VMOV V21.B16, V23.B16
+	WORD $0x4f8012d5 // fmla v21.4s, v22.4s, v0.s[0]
+	FMOVQ F21, 896(R13)
+	WORD $0x4f8052d7 // fmls v23.4s, v22.4s, v0.s[0]
+	FMOVQ F23, 1024(R13)
+	VMOV V7.B16, V21.B16
+	VMOV V6.B16, V22.B16
+	WORD $0x4f8058b5 // fmls v21.4s, v5.4s, v0.s[2]
+	WORD $0x4f805896 // fmls v22.4s, v4.4s, v0.s[2]
+	VMOV V21.B16, V23.B16
+	WORD $0x4fa012d5 // fmla v21.4s, v22.4s, v0.s[1]
+	FMOVQ F21, 1152(R13)
+	WORD $0x4fa052d7 // fmls v23.4s, v22.4s, v0.s[1]
+	FMOVQ F23, 1280(R13)
+	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
+	WORD $0x4fa11867 // fmla v7.4s, v3.4s, v1.s[3]
+	FMOVQ F7, 768(R13)
+	WORD $0x4fa19895 // fmul v21.4s, v4.4s, v1.s[3]
+	WORD $0x4f8158d5 // fmls v21.4s, v6.4s, v1.s[2]
+	FMOVQ F21, 1408(R13)
+	MOVD R11, R10
+	ADD $16, R13, R13
+	SUBS $1, R14, R14
+	BNE rank
+	MOVD R4, R11
+	MOVD R5, R13
+	MOVD $6, R14
+
+column:
+	MOVD R11, R12
+	FLDPQ 0(R13), (F4, F5)
+	FLDPQ 32(R13), (F6, F7)
+	FMOVQ 64(R13), F8
+	VMOV V7.B16, V21.B16
+	VMOV V6.B16, V22.B16
+	WORD $0x4fa058b5 // fmls v21.4s, v5.4s, v0.s[3]
+	WORD $0x4fa05896 // fmls v22.4s, v4.4s, v0.s[3]
+	VMOV V21.B16, V23.B16
+	WORD $0x4f8012d5 // fmla v21.4s, v22.4s, v0.s[0]
+	WORD $0x0ea16aaa // bfcvtn v10.4h, v21.4s
+	WORD $0x4f8052d7 // fmls v23.4s, v22.4s, v0.s[0]
+	WORD $0x0ea16aeb // bfcvtn v11.4h, v23.4s
+	VMOV V7.B16, V21.B16
+	VMOV V6.B16, V22.B16
+	WORD $0x4f8058b5 // fmls v21.4s, v5.4s, v0.s[2]
+	WORD $0x4f805896 // fmls v22.4s, v4.4s, v0.s[2]
+	VMOV V21.B16, V23.B16
+	WORD $0x4fa012d5 // fmla v21.4s, v22.4s, v0.s[1]
+	WORD $0x0ea16aac // bfcvtn v12.4h, v21.4s
+	WORD $0x4fa052d7 // fmls v23.4s, v22.4s, v0.s[1]
+	WORD $0x0ea16aed // bfcvtn v13.4h, v23.4s
+	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
+	WORD $0x0ea168e9 // bfcvtn v9.4h, v7.4s
+	WORD $0x4f8158c8 // fmls v8.4s, v6.4s, v1.s[2]
+	WORD $0x4fa11888 // fmla v8.4s, v4.4s, v1.s[3]
+	WORD $0x0ea1690e // bfcvtn v14.4h, v8.4s
+	FLDPQ 768(R13), (F4, F5)
+	FLDPQ 800(R13), (F6, F7)
+	FMOVQ 832(R13), F8
+	VMOV V7.B16, V21.B16
+	VMOV V6.B16, V22.B16
+	WORD $0x4fa058b5 // fmls v21.4s, v5.4s, v0.s[3]
+	WORD $0x4fa05896 // fmls v22.4s, v4.4s, v0.s[3]
+	VMOV V21.B16, V23.B16
+	WORD $0x4f8012d5 // fmla v21.4s, v22.4s, v0.s[0]
+	WORD $0x4ea16aaa // bfcvtn2 v10.8h, v21.4s
+	WORD $0x4f8052d7 // fmls v23.4s, v22.4s, v0.s[0]
+	WORD $0x4ea16aeb // bfcvtn2 v11.8h, v23.4s
+	VMOV V7.B16, V21.B16
+	VMOV V6.B16, V22.B16
+	WORD $0x4f8058b5 // fmls v21.4s, v5.4s, v0.s[2]
+	WORD $0x4f805896 // fmls v22.4s, v4.4s, v0.s[2]
+	VMOV V21.B16, V23.B16
+	WORD $0x4fa012d5 // fmla v21.4s, v22.4s, v0.s[1]
+	WORD $0x4ea16aac // bfcvtn2 v12.8h, v21.4s
+	WORD $0x4fa052d7 // fmls v23.4s, v22.4s, v0.s[1]
+	WORD $0x4ea16aed // bfcvtn2 v13.8h, v23.4s
+	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
+	WORD $0x4ea168e9 // bfcvtn2 v9.8h, v7.4s
+	WORD $0x4f8158c8 // fmls v8.4s, v6.4s, v1.s[2]
+	WORD $0x4fa11888 // fmla v8.4s, v4.4s, v1.s[3]
+	WORD $0x4ea1690e // bfcvtn2 v14.8h, v8.4s
+	FLDPQ 48(R13), (F3, F4)
+	FLDPQ 80(R13), (F5, F6)
+	FMOVQ 112(R13), F7
+	VMOV V7.B16, V21.B16
+	VMOV V6.B16, V22.B16
+	WORD $0x4fa058b5 // fmls v21.4s, v5.4s, v0.s[3]
+	WORD $0x4fa05896 // fmls v22.4s, v4.4s, v0.s[3]
+	VMOV V21.B16, V23.B16
+	WORD $0x4f8012d5 // fmla v21.4s, v22.4s, v0.s[0]
+	WORD $0x0ea16ab0 // bfcvtn v16.4h, v21.4s
+	WORD $0x4f8052d7 // fmls v23.4s, v22.4s, v0.s[0]
+	WORD $0x0ea16af1 // bfcvtn v17.4h, v23.4s
+	VMOV V7.B16, V21.B16
+	VMOV V6.B16, V22.B16
+	WORD $0x4f8058b5 // fmls v21.4s, v5.4s, v0.s[2]
+	WORD $0x4f805896 // fmls v22.4s, v4.4s, v0.s[2]
+	VMOV V21.B16, V23.B16
+	WORD $0x4fa012d5 // fmla v21.4s, v22.4s, v0.s[1]
+	WORD $0x0ea16ab2 // bfcvtn v18.4h, v21.4s
+	WORD $0x4fa052d7 // fmls v23.4s, v22.4s, v0.s[1]
+	WORD $0x0ea16af3 // bfcvtn v19.4h, v23.4s
+	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
+	WORD $0x4fa11867 // fmla v7.4s, v3.4s, v1.s[3]
+	WORD $0x0ea168ef // bfcvtn v15.4h, v7.4s
+	WORD $0x4fa19895 // fmul v21.4s, v4.4s, v1.s[3]
+	WORD $0x4f8158d5 // fmls v21.4s, v6.4s, v1.s[2]
+	WORD $0x0ea16ab4 // bfcvtn v20.4h, v21.4s
+	FLDPQ 816(R13), (F3, F4)
+	FLDPQ 848(R13), (F5, F6)
+	FMOVQ 880(R13), F7
+	VMOV V7.B16, V21.B16
+	VMOV V6.B16, V22.B16
+	WORD $0x4fa058b5 // fmls v21.4s, v5.4s, v0.s[3]
+	WORD $0x4fa05896 // fmls v22.4s, v4.4s, v0.s[3]
+	VMOV V21.B16, V23.B16
+	WORD $0x4f8012d5 // fmla v21.4s, v22.4s, v0.s[0]
+	WORD $0x4ea16ab0 // bfcvtn2 v16.8h, v21.4s
+	VZIP1 V16.H8, V10.H8, V21.H8
+	VZIP2 V16.H8, V10.H8, V16.H8
+	VZIP1 V16.H8, V21.H8, V10.H8
+	VZIP2 V16.H8, V21.H8, V16.H8
+	ADD R16, R12, R15
+	FSTPQ (F10, F16), 0(R15)
+	WORD $0x4f8052d7 // fmls v23.4s, v22.4s, v0.s[0]
+	WORD $0x4ea16af1 // bfcvtn2 v17.8h, v23.4s
+	VZIP1 V17.H8, V11.H8, V23.H8
+	VZIP2 V17.H8, V11.H8, V17.H8
+	VZIP1 V17.H8, V23.H8, V11.H8
+	VZIP2 V17.H8, V23.H8, V17.H8
+	ADD R17, R12, R15
+	FSTPQ (F11, F17), 0(R15)
+	VMOV V7.B16, V21.B16
+	VMOV V6.B16, V22.B16
+	WORD $0x4f8058b5 // fmls v21.4s, v5.4s, v0.s[2]
+	WORD $0x4f805896 // fmls v22.4s, v4.4s, v0.s[2]
+	VMOV V21.B16, V23.B16
+	WORD $0x4fa012d5 // fmla v21.4s, v22.4s, v0.s[1]
+	WORD $0x4ea16ab2 // bfcvtn2 v18.8h, v21.4s
+	VZIP1 V18.H8, V12.H8, V21.H8
+	VZIP2 V18.H8, V12.H8, V18.H8
+	VZIP1 V18.H8, V21.H8, V12.H8
+	VZIP2 V18.H8, V21.H8, V18.H8
+	ADD R19, R12, R15
+	FSTPQ (F12, F18), 0(R15)
+	WORD $0x4fa052d7 // fmls v23.4s, v22.4s, v0.s[1]
+	WORD $0x4ea16af3 // bfcvtn2 v19.8h, v23.4s
+	VZIP1 V19.H8, V13.H8, V23.H8
+	VZIP2 V19.H8, V13.H8, V19.H8
+	VZIP1 V19.H8, V23.H8, V13.H8
+	VZIP2 V19.H8, V23.H8, V19.H8
+	ADD R20, R12, R15
+	FSTPQ (F13, F19), 0(R15)
+	WORD $0x4f8158a7 // fmls v7.4s, v5.4s, v1.s[2]
+	WORD $0x4fa11867 // fmla v7.4s, v3.4s, v1.s[3]
+	WORD $0x4ea168ef // bfcvtn2 v15.8h, v7.4s
+	VZIP1 V15.H8, V9.H8, V7.H8
+	VZIP2 V15.H8, V9.H8, V15.H8
+	VZIP1 V15.H8, V7.H8, V9.H8
+	VZIP2 V15.H8, V7.H8, V15.H8
+	FSTPQ (F9, F15), 0(R12)
+	WORD $0x4fa19895 // fmul v21.4s, v4.4s, v1.s[3]
+	WORD $0x4f8158d5 // fmls v21.4s, v6.4s, v1.s[2]
+	WORD $0x4ea16ab4 // bfcvtn2 v20.8h, v21.4s
+	VZIP1 V20.H8, V14.H8, V21.H8
+	VZIP2 V20.H8, V14.H8, V20.H8
+	VZIP1 V20.H8, V21.H8, V14.H8
+	VZIP2 V20.H8, V21.H8, V20.H8
+	ADD R21, R12, R15
+	FSTPQ (F14, F20), 0(R15)
+	ADD R9, R11, R11
+	ADD $128, R13, R13
+	SUBS $1, R14, R14
+	BNE column
+	ADD $16, R3, R3
+	ADD $32, R4, R4
+	SUBS $1, R6, R6
+	BNE slice
+	MOVD R1, FPCR
+	RET
+
+// func winogradOutputGradHalfTilesNEON(args *byte)
+TEXT ·winogradOutputGradHalfTilesNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 16(R0), R5
+	MOVD 88(R0), R6
+	MOVD 24(R0), R7
+	MOVD 40(R0), R8
+	MOVD 48(R0), R9
+	MOVD $winogradFactors<>(SB), R10
+	FLDPQ 0(R10), (F0, F1)
+	FMOVQ 32(R10), F2
+	MOVD 48(R0), R15
+	ADD R15<<1, R15, R16
+	LSL $1, R16, R16
+	ADD R16, R16, R17
+	ADD R16, R17, R19
+	ADD R16, R19, R20
+	ADD R16, R20, R21
+
+slice:
+	MOVD R3, R10
+	MOVD R5, R13
+	MOVD $8, R14
+
+rank:
+	MOVD R10, R11
+	VLD1.P (R11)(R7), [V3.B16]
+	VLD1.P (R11)(R7), [V4.B16]
+	VLD1.P (R11)(R7), [V5.B16]
+	VLD1.P (R11)(R7), [V6.B16]
+	VMOV V3.B16, V19.B16
+	VMOV V4.B16, V20.B16
+	WORD $0x4f8018b3 // fmla v19.4s, v5.4s, v0.s[2]
+	WORD $0x4f8018d4 // fmla v20.4s, v6.4s, v0.s[2]
+	VMOV V19.B16, V21.B16
+	WORD $0x4f801293 // fmla v19.4s, v20.4s, v0.s[0]
+	FMOVQ F19, 128(R13)
+	WORD $0x4f805295 // fmls v21.4s, v20.4s, v0.s[0]
+	FMOVQ F21, 256(R13)
+	VMOV V3.B16, V19.B16
+	VMOV V4.B16, V20.B16
+	WORD $0x4fa018b3 // fmla v19.4s, v5.4s, v0.s[3]
+	WORD $0x4fa018d4 // fmla v20.4s, v6.4s, v0.s[3]
+	VMOV V19.B16, V21.B16
+	WORD $0x4fa01293 // fmla v19.4s, v20.4s, v0.s[1]
+	FMOVQ F19, 384(R13)
+	WORD $0x4fa05295 // fmls v21.4s, v20.4s, v0.s[1]
+	FMOVQ F21, 512(R13)
+	FMOVQ F3, 0(R13)
+	FMOVQ F6, 640(R13)
+	ADD R7<<2, R10, R11
+	VLD1.P (R11)(R7), [V3.B16]
+	VLD1.P (R11)(R7), [V4.B16]
+	VLD1.P (R11)(R7), [V5.B16]
+	VLD1.P (R11)(R7), [V6.B16]
+	VMOV V3.B16, V19.B16
+	VMOV V4.B16, V20.B16
+	WORD $0x4f8018b3 // fmla v19.4s, v5.4s, v0.s[2]
+	WORD $0x4f8018d4 // fmla v20.4s, v6.4s, v0.s[2]
+	VMOV V19.B16, V21.B16
+	WORD $0x4f801293 // fmla v19.4s, v20.4s, v0.s[0]
+	FMOVQ F19, 896(R13)
+	WORD $0x4f805295 // fmls v21.4s, v20.4s, v0.s[0]
+	FMOVQ F21, 1024(R13)
+	VMOV V3.B16, V19.B16
+	VMOV V4.B16, V20.B16
+	WORD $0x4fa018b3 // fmla v19.4s, v5.4s, v0.s[3]
+	WORD $0x4fa018d4 // fmla v20.4s, v6.4s, v0.s[3]
+	VMOV V19.B16, V21.B16
+	WORD $0x4fa01293 // fmla v19.4s, v20.4s, v0.s[1]
+	FMOVQ F19, 1152(R13)
+	WORD $0x4fa05295 // fmls v21.4s, v20.4s, v0.s[1]
+	FMOVQ F21, 1280(R13)
+	FMOVQ F3, 768(R13)
+	FMOVQ F6, 1408(R13)
+	MOVD R11, R10
+	ADD $16, R13, R13
+	SUBS $1, R14, R14
+	BNE rank
+	MOVD R4, R11
+	MOVD R5, R13
+	MOVD $6, R14
+
+column:
+	MOVD R11, R12
+	FLDPQ 0(R13), (F3, F4)
+	FLDPQ 32(R13), (F5, F6)
+	VMOV V3.B16, V19.B16
+	VMOV V4.B16, V20.B16
+	WORD $0x4f8018b3 // fmla v19.4s, v5.4s, v0.s[2]
+	WORD $0x4f8018d4 // fmla v20.4s, v6.4s, v0.s[2]
+	VMOV V19.B16, V21.B16
+	WORD $0x4f801293 // fmla v19.4s, v20.4s, v0.s[0]
+	WORD $0x0ea16a68 // bfcvtn v8.4h, v19.4s
+	WORD $0x4f805295 // fmls v21.4s, v20.4s, v0.s[0]
+	WORD $0x0ea16aa9 // bfcvtn v9.4h, v21.4s
+	VMOV V3.B16, V19.B16
+	VMOV V4.B16, V20.B16
+	WORD $0x4fa018b3 // fmla v19.4s, v5.4s, v0.s[3]
+	WORD $0x4fa018d4 // fmla v20.4s, v6.4s, v0.s[3]
+	VMOV V19.B16, V21.B16
+	WORD $0x4fa01293 // fmla v19.4s, v20.4s, v0.s[1]
+	WORD $0x0ea16a6a // bfcvtn v10.4h, v19.4s
+	WORD $0x4fa05295 // fmls v21.4s, v20.4s, v0.s[1]
+	WORD $0x0ea16aab // bfcvtn v11.4h, v21.4s
+	WORD $0x0ea16867 // bfcvtn v7.4h, v3.4s
+	WORD $0x0ea168cc // bfcvtn v12.4h, v6.4s
+	FLDPQ 768(R13), (F3, F4)
+	FLDPQ 800(R13), (F5, F6)
+	VMOV V3.B16, V19.B16
+	VMOV V4.B16, V20.B16
+	WORD $0x4f8018b3 // fmla v19.4s, v5.4s, v0.s[2]
+	WORD $0x4f8018d4 // fmla v20.4s, v6.4s, v0.s[2]
+	VMOV V19.B16, V21.B16
+	WORD $0x4f801293 // fmla v19.4s, v20.4s, v0.s[0]
+	WORD $0x4ea16a68 // bfcvtn2 v8.8h, v19.4s
+	WORD $0x4f805295 // fmls v21.4s, v20.4s, v0.s[0]
+	WORD $0x4ea16aa9 // bfcvtn2 v9.8h, v21.4s
+	VMOV V3.B16, V19.B16
+	VMOV V4.B16, V20.B16
+	WORD $0x4fa018b3 // fmla v19.4s, v5.4s, v0.s[3]
+	WORD $0x4fa018d4 // fmla v20.4s, v6.4s, v0.s[3]
+	VMOV V19.B16, V21.B16
+	WORD $0x4fa01293 // fmla v19.4s, v20.4s, v0.s[1]
+	WORD $0x4ea16a6a // bfcvtn2 v10.8h, v19.4s
+	WORD $0x4fa05295 // fmls v21.4s, v20.4s, v0.s[1]
+	WORD $0x4ea16aab // bfcvtn2 v11.8h, v21.4s
+	WORD $0x4ea16867 // bfcvtn2 v7.8h, v3.4s
+	WORD $0x4ea168cc // bfcvtn2 v12.8h, v6.4s
+	FLDPQ 64(R13), (F3, F4)
+	FLDPQ 96(R13), (F5, F6)
+	VMOV V3.B16, V19.B16
+	VMOV V4.B16, V20.B16
+	WORD $0x4f8018b3 // fmla v19.4s, v5.4s, v0.s[2]
+	WORD $0x4f8018d4 // fmla v20.4s, v6.4s, v0.s[2]
+	VMOV V19.B16, V21.B16
+	WORD $0x4f801293 // fmla v19.4s, v20.4s, v0.s[0]
+	WORD $0x0ea16a6e // bfcvtn v14.4h, v19.4s
+	WORD $0x4f805295 // fmls v21.4s, v20.4s, v0.s[0]
+	WORD $0x0ea16aaf // bfcvtn v15.4h, v21.4s
+	VMOV V3.B16, V19.B16
+	VMOV V4.B16, V20.B16
+	WORD $0x4fa018b3 // fmla v19.4s, v5.4s, v0.s[3]
+	WORD $0x4fa018d4 // fmla v20.4s, v6.4s, v0.s[3]
+	VMOV V19.B16, V21.B16
+	WORD $0x4fa01293 // fmla v19.4s, v20.4s, v0.s[1]
+	WORD $0x0ea16a70 // bfcvtn v16.4h, v19.4s
+	WORD $0x4fa05295 // fmls v21.4s, v20.4s, v0.s[1]
+	WORD $0x0ea16ab1 // bfcvtn v17.4h, v21.4s
+	WORD $0x0ea1686d // bfcvtn v13.4h, v3.4s
+	WORD $0x0ea168d2 // bfcvtn v18.4h, v6.4s
+	FLDPQ 832(R13), (F3, F4)
+	FLDPQ 864(R13), (F5, F6)
+	VMOV V3.B16, V19.B16
+	VMOV V4.B16, V20.B16
+	WORD $0x4f8018b3 // fmla v19.4s, v5.4s, v0.s[2]
+	WORD $0x4f8018d4 // fmla v20.4s, v6.4s, v0.s[2]
+	VMOV V19.B16, V21.B16
+	WORD $0x4f801293 // fmla v19.4s, v20.4s, v0.s[0]
+	WORD $0x4ea16a6e // bfcvtn2 v14.8h, v19.4s
+	VZIP1 V14.H8, V8.H8, V19.H8
+	VZIP2 V14.H8, V8.H8, V14.H8
+	VZIP1 V14.H8, V19.H8, V8.H8
+	VZIP2 V14.H8, V19.H8, V14.H8
+	ADD R16, R12, R15
+	FSTPQ (F8, F14), 0(R15)
+	WORD $0x4f805295 // fmls v21.4s, v20.4s, v0.s[0]
+	WORD $0x4ea16aaf // bfcvtn2 v15.8h, v21.4s
+	VZIP1 V15.H8, V9.H8, V21.H8
+	VZIP2 V15.H8, V9.H8, V15.H8
+	VZIP1 V15.H8, V21.H8, V9.H8
+	VZIP2 V15.H8, V21.H8, V15.H8
+	ADD R17, R12, R15
+	FSTPQ (F9, F15), 0(R15)
+	VMOV V3.B16, V19.B16
+	VMOV V4.B16, V20.B16
+	WORD $0x4fa018b3 // fmla v19.4s, v5.4s, v0.s[3]
+	WORD $0x4fa018d4 // fmla v20.4s, v6.4s, v0.s[3]
+	VMOV V19.B16, V21.B16
+	WORD $0x4fa01293 // fmla v19.4s, v20.4s, v0.s[1]
+	WORD $0x4ea16a70 // bfcvtn2 v16.8h, v19.4s
+	VZIP1 V16.H8, V10.H8, V19.H8
+	VZIP2 V16.H8, V10.H8, V16.H8
+	VZIP1 V16.H8, V19.H8, V10.H8
+	VZIP2 V16.H8, V19.H8, V16.H8
+	ADD R19, R12, R15
+	FSTPQ (F10, F16), 0(R15)
+	WORD $0x4fa05295 // fmls v21.4s, v20.4s, v0.s[1]
+	WORD $0x4ea16ab1 // bfcvtn2 v17.8h, v21.4s
+	VZIP1 V17.H8, V11.H8, V21.H8
+	VZIP2 V17.H8, V11.H8, V17.H8
+	VZIP1 V17.H8, V21.H8, V11.H8
+	VZIP2 V17.H8, V21.H8, V17.H8
+	ADD R20, R12, R15
+	FSTPQ (F11, F17), 0(R15)
+	WORD $0x4ea1686d // bfcvtn2 v13.8h, v3.4s
+	VZIP1 V13.H8, V7.H8, V3.H8
+	VZIP2 V13.H8, V7.H8, V13.H8
+	VZIP1 V13.H8, V3.H8, V7.H8
+	VZIP2 V13.H8, V3.H8, V13.H8
+	FSTPQ (F7, F13), 0(R12)
+	WORD $0x4ea168d2 // bfcvtn2 v18.8h, v6.4s
+	VZIP1 V18.H8, V12.H8, V6.H8
+	VZIP2 V18.H8, V12.H8, V18.H8
+	VZIP1 V18.H8, V6.H8, V12.H8
+	VZIP2 V18.H8, V6.H8, V18.H8
+	ADD R21, R12, R15
+	FSTPQ (F12, F18), 0(R15)
+	ADD R9, R11, R11
+	ADD $128, R13, R13
+	SUBS $1, R14, R14
+	BNE column
+	ADD $16, R3, R3
+	ADD $32, R4, R4
+	SUBS $1, R6, R6
+	BNE slice
+	MOVD R1, FPCR
+	RET
+
 // func winogradWeightsNEON(args *byte)
 TEXT ·winogradWeightsNEON(SB), NOSPLIT, $0-8
 	MOVD args+0(FP), R0
@@ -3681,21 +5722,21 @@ rank:
 	VMOV V3.B16, V6.B16
 	WORD $0x4f8018a6 // fmla v6.4s, v5.4s, v0.s[2]
 	WORD $0x4fa290c7 // fmul v7.4s, v6.4s, v2.s[1]
-	WORD $0x4fa29088 // fmul v8.4s, v4.4s, v2.s[1]
-	VMOV V7.B16, V9.B16
-	WORD $0x4f801107 // fmla v7.4s, v8.4s, v0.s[0]
-	FMOVQ F7, 48(R12)
-	WORD $0x4f805109 // fmls v9.4s, v8.4s, v0.s[0]
-	FMOVQ F9, 96(R12)
+	WORD $0x4f809088 // fmul v8.4s, v4.4s, v0.s[0]
+	WORD $0x4fa29109 // fmul v9.4s, v8.4s, v2.s[1]
+	WORD $0x4ea9d4ea // fsub v10.4s, v7.4s, v9.4s
+	WORD $0x4e29d4eb // fadd v11.4s, v7.4s, v9.4s
+	FMOVQ F11, 48(R12)
+	FMOVQ F10, 96(R12)
 	VMOV V3.B16, V6.B16
 	WORD $0x4fa018a6 // fmla v6.4s, v5.4s, v0.s[3]
 	WORD $0x4f8298c7 // fmul v7.4s, v6.4s, v2.s[2]
-	WORD $0x4f829888 // fmul v8.4s, v4.4s, v2.s[2]
-	VMOV V7.B16, V9.B16
-	WORD $0x4fa01107 // fmla v7.4s, v8.4s, v0.s[1]
-	FMOVQ F7, 144(R12)
-	WORD $0x4fa05109 // fmls v9.4s, v8.4s, v0.s[1]
-	FMOVQ F9, 192(R12)
+	WORD $0x4fa09088 // fmul v8.4s, v4.4s, v0.s[1]
+	WORD $0x4f829909 // fmul v9.4s, v8.4s, v2.s[2]
+	WORD $0x4ea9d4ea // fsub v10.4s, v7.4s, v9.4s
+	WORD $0x4e29d4eb // fadd v11.4s, v7.4s, v9.4s
+	FMOVQ F11, 144(R12)
+	FMOVQ F10, 192(R12)
 	WORD $0x4f829066 // fmul v6.4s, v3.4s, v2.s[0]
 	FMOVQ F6, 0(R12)
 	FMOVQ F5, 240(R12)
@@ -3712,25 +5753,25 @@ column:
 	VMOV V3.B16, V6.B16
 	WORD $0x4f8018a6 // fmla v6.4s, v5.4s, v0.s[2]
 	WORD $0x4fa290c7 // fmul v7.4s, v6.4s, v2.s[1]
-	WORD $0x4fa29088 // fmul v8.4s, v4.4s, v2.s[1]
-	VMOV V7.B16, V9.B16
-	WORD $0x4f801107 // fmla v7.4s, v8.4s, v0.s[0]
+	WORD $0x4f809088 // fmul v8.4s, v4.4s, v0.s[0]
+	WORD $0x4fa29109 // fmul v9.4s, v8.4s, v2.s[1]
+	WORD $0x4ea9d4ea // fsub v10.4s, v7.4s, v9.4s
+	WORD $0x4e29d4eb // fadd v11.4s, v7.4s, v9.4s
 	ADD R15, R11, R14
-	FMOVQ F7, 0(R14)
-	WORD $0x4f805109 // fmls v9.4s, v8.4s, v0.s[0]
+	FMOVQ F11, 0(R14)
 	ADD R16, R11, R14
-	FMOVQ F9, 0(R14)
+	FMOVQ F10, 0(R14)
 	VMOV V3.B16, V6.B16
 	WORD $0x4fa018a6 // fmla v6.4s, v5.4s, v0.s[3]
 	WORD $0x4f8298c7 // fmul v7.4s, v6.4s, v2.s[2]
-	WORD $0x4f829888 // fmul v8.4s, v4.4s, v2.s[2]
-	VMOV V7.B16, V9.B16
-	WORD $0x4fa01107 // fmla v7.4s, v8.4s, v0.s[1]
+	WORD $0x4fa09088 // fmul v8.4s, v4.4s, v0.s[1]
+	WORD $0x4f829909 // fmul v9.4s, v8.4s, v2.s[2]
+	WORD $0x4ea9d4ea // fsub v10.4s, v7.4s, v9.4s
+	WORD $0x4e29d4eb // fadd v11.4s, v7.4s, v9.4s
 	ADD R17, R11, R14
-	FMOVQ F7, 0(R14)
-	WORD $0x4fa05109 // fmls v9.4s, v8.4s, v0.s[1]
+	FMOVQ F11, 0(R14)
 	ADD R19, R11, R14
-	FMOVQ F9, 0(R14)
+	FMOVQ F10, 0(R14)
 	WORD $0x4f829066 // fmul v6.4s, v3.4s, v2.s[0]
 	FMOVQ F6, 0(R11)
 	ADD R20, R11, R14
@@ -3741,6 +5782,214 @@ column:
 	BNE column
 	ADD R7, R3, R3
 	ADD R8, R4, R4
+	SUBS $1, R6, R6
+	BNE slice
+	MOVD R1, FPCR
+	RET
+
+// func winogradWeightsHalfNEON(args *byte)
+TEXT ·winogradWeightsHalfNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 16(R0), R5
+	MOVD 88(R0), R6
+	MOVD 24(R0), R7
+	MOVD 40(R0), R8
+	MOVD 32(R0), R9
+	MOVD 48(R0), R10
+	MOVD $winogradFactors<>(SB), R11
+	FLDPQ 0(R11), (F0, F1)
+	FMOVQ 32(R11), F2
+	MOVD 48(R0), R15
+	ADD R15<<1, R15, R16
+	LSL $1, R16, R16
+	ADD R16, R16, R17
+	ADD R16, R17, R19
+	ADD R16, R19, R20
+	ADD R16, R20, R21
+	LSR $1, R6, R6
+
+slice:
+	MOVD R5, R12
+	MOVD $4, R14
+
+channel:
+	MOVD R3, R11
+	MOVD $3, R13
+
+rank:
+	VLD1.P (R11)(R9), [V3.B16]
+	VLD1.P (R11)(R9), [V4.B16]
+	VLD1.P (R11)(R9), [V5.B16]
+	VMOV V3.B16, V18.B16
+	WORD $0x4f8018b2 // fmla v18.4s, v5.4s, v0.s[2]
+	WORD $0x4fa29253 // fmul v19.4s, v18.4s, v2.s[1]
+	WORD $0x4f809094 // fmul v20.4s, v4.4s, v0.s[0]
+	WORD $0x4fa29295 // fmul v21.4s, v20.4s, v2.s[1]
+	WORD $0x4eb5d676 // fsub v22.4s, v19.4s, v21.4s
+	WORD $0x4e35d677 // fadd v23.4s, v19.4s, v21.4s
+	FMOVQ F23, 48(R12)
+	FMOVQ F22, 96(R12)
+	VMOV V3.B16, V18.B16
+	WORD $0x4fa018b2 // fmla v18.4s, v5.4s, v0.s[3]
+	WORD $0x4f829a53 // fmul v19.4s, v18.4s, v2.s[2]
+	WORD $0x4fa09094 // fmul v20.4s, v4.4s, v0.s[1]
+	WORD $0x4f829a95 // fmul v21.4s, v20.4s, v2.s[2]
+	WORD $0x4eb5d676 // fsub v22.4s, v19.4s, v21.4s
+	WORD $0x4e35d677 // fadd v23.4s, v19.4s, v21.4s
+	FMOVQ F23, 144(R12)
+	FMOVQ F22, 192(R12)
+	WORD $0x4f829072 // fmul v18.4s, v3.4s, v2.s[0]
+	FMOVQ F18, 0(R12)
+	FMOVQ F5, 240(R12)
+	ADD $16, R12, R12
+	SUBS $1, R13, R13
+	BNE rank
+	ADD R7, R3, R3
+	ADD $240, R12, R12
+	SUBS $1, R14, R14
+	BNE channel
+	MOVD R4, R11
+	MOVD R5, R12
+	MOVD $6, R13
+
+column:
+	FLDPQ 0(R12), (F3, F4)
+	FMOVQ 32(R12), F5
+	VMOV V3.B16, V18.B16
+	WORD $0x4f8018b2 // fmla v18.4s, v5.4s, v0.s[2]
+	WORD $0x4fa29253 // fmul v19.4s, v18.4s, v2.s[1]
+	WORD $0x4f809094 // fmul v20.4s, v4.4s, v0.s[0]
+	WORD $0x4fa29295 // fmul v21.4s, v20.4s, v2.s[1]
+	WORD $0x4eb5d676 // fsub v22.4s, v19.4s, v21.4s
+	WORD $0x4e35d677 // fadd v23.4s, v19.4s, v21.4s
+	WORD $0x0ea16ae7 // bfcvtn v7.4h, v23.4s
+	WORD $0x0ea16ac8 // bfcvtn v8.4h, v22.4s
+	VMOV V3.B16, V18.B16
+	WORD $0x4fa018b2 // fmla v18.4s, v5.4s, v0.s[3]
+	WORD $0x4f829a53 // fmul v19.4s, v18.4s, v2.s[2]
+	WORD $0x4fa09094 // fmul v20.4s, v4.4s, v0.s[1]
+	WORD $0x4f829a95 // fmul v21.4s, v20.4s, v2.s[2]
+	WORD $0x4eb5d676 // fsub v22.4s, v19.4s, v21.4s
+	WORD $0x4e35d677 // fadd v23.4s, v19.4s, v21.4s
+	WORD $0x0ea16ae9 // bfcvtn v9.4h, v23.4s
+	WORD $0x0ea16aca // bfcvtn v10.4h, v22.4s
+	WORD $0x4f829072 // fmul v18.4s, v3.4s, v2.s[0]
+	WORD $0x0ea16a46 // bfcvtn v6.4h, v18.4s
+	WORD $0x0ea168ab // bfcvtn v11.4h, v5.4s
+	FLDPQ 288(R12), (F3, F4)
+	FMOVQ 320(R12), F5
+	VMOV V3.B16, V18.B16
+	WORD $0x4f8018b2 // fmla v18.4s, v5.4s, v0.s[2]
+	WORD $0x4fa29253 // fmul v19.4s, v18.4s, v2.s[1]
+	WORD $0x4f809094 // fmul v20.4s, v4.4s, v0.s[0]
+	WORD $0x4fa29295 // fmul v21.4s, v20.4s, v2.s[1]
+	WORD $0x4eb5d676 // fsub v22.4s, v19.4s, v21.4s
+	WORD $0x4e35d677 // fadd v23.4s, v19.4s, v21.4s
+	WORD $0x4ea16ae7 // bfcvtn2 v7.8h, v23.4s
+	WORD $0x4ea16ac8 // bfcvtn2 v8.8h, v22.4s
+	VMOV V3.B16, V18.B16
+	WORD $0x4fa018b2 // fmla v18.4s, v5.4s, v0.s[3]
+	WORD $0x4f829a53 // fmul v19.4s, v18.4s, v2.s[2]
+	WORD $0x4fa09094 // fmul v20.4s, v4.4s, v0.s[1]
+	WORD $0x4f829a95 // fmul v21.4s, v20.4s, v2.s[2]
+	WORD $0x4eb5d676 // fsub v22.4s, v19.4s, v21.4s
+	WORD $0x4e35d677 // fadd v23.4s, v19.4s, v21.4s
+	WORD $0x4ea16ae9 // bfcvtn2 v9.8h, v23.4s
+	WORD $0x4ea16aca // bfcvtn2 v10.8h, v22.4s
+	WORD $0x4f829072 // fmul v18.4s, v3.4s, v2.s[0]
+	WORD $0x4ea16a46 // bfcvtn2 v6.8h, v18.4s
+	WORD $0x4ea168ab // bfcvtn2 v11.8h, v5.4s
+	FLDPQ 576(R12), (F3, F4)
+	FMOVQ 608(R12), F5
+	VMOV V3.B16, V18.B16
+	WORD $0x4f8018b2 // fmla v18.4s, v5.4s, v0.s[2]
+	WORD $0x4fa29253 // fmul v19.4s, v18.4s, v2.s[1]
+	WORD $0x4f809094 // fmul v20.4s, v4.4s, v0.s[0]
+	WORD $0x4fa29295 // fmul v21.4s, v20.4s, v2.s[1]
+	WORD $0x4eb5d676 // fsub v22.4s, v19.4s, v21.4s
+	WORD $0x4e35d677 // fadd v23.4s, v19.4s, v21.4s
+	WORD $0x0ea16aed // bfcvtn v13.4h, v23.4s
+	WORD $0x0ea16ace // bfcvtn v14.4h, v22.4s
+	VMOV V3.B16, V18.B16
+	WORD $0x4fa018b2 // fmla v18.4s, v5.4s, v0.s[3]
+	WORD $0x4f829a53 // fmul v19.4s, v18.4s, v2.s[2]
+	WORD $0x4fa09094 // fmul v20.4s, v4.4s, v0.s[1]
+	WORD $0x4f829a95 // fmul v21.4s, v20.4s, v2.s[2]
+	WORD $0x4eb5d676 // fsub v22.4s, v19.4s, v21.4s
+	WORD $0x4e35d677 // fadd v23.4s, v19.4s, v21.4s
+	WORD $0x0ea16aef // bfcvtn v15.4h, v23.4s
+	WORD $0x0ea16ad0 // bfcvtn v16.4h, v22.4s
+	WORD $0x4f829072 // fmul v18.4s, v3.4s, v2.s[0]
+	WORD $0x0ea16a4c // bfcvtn v12.4h, v18.4s
+	WORD $0x0ea168b1 // bfcvtn v17.4h, v5.4s
+	FLDPQ 864(R12), (F3, F4)
+	FMOVQ 896(R12), F5
+	VMOV V3.B16, V18.B16
+	WORD $0x4f8018b2 // fmla v18.4s, v5.4s, v0.s[2]
+	WORD $0x4fa29253 // fmul v19.4s, v18.4s, v2.s[1]
+	WORD $0x4f809094 // fmul v20.4s, v4.4s, v0.s[0]
+	WORD $0x4fa29295 // fmul v21.4s, v20.4s, v2.s[1]
+	WORD $0x4eb5d676 // fsub v22.4s, v19.4s, v21.4s
+	WORD $0x4e35d677 // fadd v23.4s, v19.4s, v21.4s
+	WORD $0x4ea16aed // bfcvtn2 v13.8h, v23.4s
+	VZIP1 V13.H8, V7.H8, V23.H8
+	VZIP2 V13.H8, V7.H8, V13.H8
+	VZIP1 V13.H8, V23.H8, V7.H8
+	VZIP2 V13.H8, V23.H8, V13.H8
+	ADD R16, R11, R15
+	FSTPQ (F7, F13), 0(R15)
+	WORD $0x4ea16ace // bfcvtn2 v14.8h, v22.4s
+	VZIP1 V14.H8, V8.H8, V22.H8
+	VZIP2 V14.H8, V8.H8, V14.H8
+	VZIP1 V14.H8, V22.H8, V8.H8
+	VZIP2 V14.H8, V22.H8, V14.H8
+	ADD R17, R11, R15
+	FSTPQ (F8, F14), 0(R15)
+	VMOV V3.B16, V18.B16
+	WORD $0x4fa018b2 // fmla v18.4s, v5.4s, v0.s[3]
+	WORD $0x4f829a53 // fmul v19.4s, v18.4s, v2.s[2]
+	WORD $0x4fa09094 // fmul v20.4s, v4.4s, v0.s[1]
+	WORD $0x4f829a95 // fmul v21.4s, v20.4s, v2.s[2]
+	WORD $0x4eb5d676 // fsub v22.4s, v19.4s, v21.4s
+	WORD $0x4e35d677 // fadd v23.4s, v19.4s, v21.4s
+	WORD $0x4ea16aef // bfcvtn2 v15.8h, v23.4s
+	VZIP1 V15.H8, V9.H8, V23.H8
+	VZIP2 V15.H8, V9.H8, V15.H8
+	VZIP1 V15.H8, V23.H8, V9.H8
+	VZIP2 V15.H8, V23.H8, V15.H8
+	ADD R19, R11, R15
+	FSTPQ (F9, F15), 0(R15)
+	WORD $0x4ea16ad0 // bfcvtn2 v16.8h, v22.4s
+	VZIP1 V16.H8, V10.H8, V22.H8
+	VZIP2 V16.H8, V10.H8, V16.H8
+	VZIP1 V16.H8, V22.H8, V10.H8
+	VZIP2 V16.H8, V22.H8, V16.H8
+	ADD R20, R11, R15
+	FSTPQ (F10, F16), 0(R15)
+	WORD $0x4f829072 // fmul v18.4s, v3.4s, v2.s[0]
+	WORD $0x4ea16a4c // bfcvtn2 v12.8h, v18.4s
+	VZIP1 V12.H8, V6.H8, V18.H8
+	VZIP2 V12.H8, V6.H8, V12.H8
+	VZIP1 V12.H8, V18.H8, V6.H8
+	VZIP2 V12.H8, V18.H8, V12.H8
+	FSTPQ (F6, F12), 0(R11)
+	WORD $0x4ea168b1 // bfcvtn2 v17.8h, v5.4s
+	VZIP1 V17.H8, V11.H8, V5.H8
+	VZIP2 V17.H8, V11.H8, V17.H8
+	VZIP1 V17.H8, V5.H8, V11.H8
+	VZIP2 V17.H8, V5.H8, V17.H8
+	ADD R21, R11, R15
+	FSTPQ (F11, F17), 0(R15)
+	ADD R10, R11, R11
+	ADD $48, R12, R12
+	SUBS $1, R13, R13
+	BNE column
+	ADD R8<<1, R4, R4
 	SUBS $1, R6, R6
 	BNE slice
 	MOVD R1, FPCR
@@ -3869,8 +6118,8 @@ rank:
 	SUBS $1, R8, R8
 	BNE rankhalf
 	ADD $16, R3, R3
-	ADD $16, R4, R4
 	ADD $16, R6, R6
+	ADD $16, R4, R4
 	SUBS $1, R5, R5
 	BNE slice
 	MOVD R1, FPCR
@@ -4019,8 +6268,162 @@ rank:
 	ADD R6, R12, R12
 	FMOVQ F13, 0(R12)
 	ADD $16, R3, R3
-	ADD $16, R4, R4
 	ADD $16, R6, R6
+	ADD $16, R4, R4
+	SUBS $1, R5, R5
+	BNE slice
+	MOVD R1, FPCR
+	RET
+
+// func winogradOutputSumsHalfNEON(args *byte)
+TEXT ·winogradOutputSumsHalfNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 88(R0), R5
+	MOVD 24(R0), R7
+	MOVD 32(R0), R15
+	MOVD 40(R0), R16
+	MOVD $winogradFactors<>(SB), R12
+	FLDPQ 0(R12), (F0, F1)
+	FMOVQ 32(R12), F2
+	MOVD 32(R0), R17
+	ADD R17<<1, R17, R19
+	LSL $1, R19, R19
+	ADD R19, R19, R20
+	ADD R19, R20, R21
+	ADD R19, R21, R22
+	ADD R19, R22, R23
+	MOVD 80(R0), R12
+	VDUP R12, V10.S4
+	MOVD $0, R6
+
+slice:
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	MOVD 56(R0), R12
+	CBZ R12, nobias
+	ADD R6, R12, R12
+	FMOVQ 0(R12), F9
+
+nobias:
+	MOVD R3, R11
+	MOVD R4, R10
+	MOVD $2, R8
+
+rankhalf:
+	MOVD $2, R9
+
+filehalf:
+	MOVD R11, R12
+	MOVD 16(R0), R13
+	MOVD $6, R14
+
+column:
+	FMOVQ 0(R12), F3
+	ADD R19, R12, R17
+	FMOVQ 0(R17), F4
+	ADD R20, R12, R17
+	FMOVQ 0(R17), F5
+	ADD R21, R12, R17
+	FMOVQ 0(R17), F6
+	ADD R22, R12, R17
+	FMOVQ 0(R17), F7
+	ADD R23, R12, R17
+	FMOVQ 0(R17), F8
+	WORD $0x4e25d48f // fadd v15.4s, v4.4s, v5.4s
+	WORD $0x4e27d4d0 // fadd v16.4s, v6.4s, v7.4s
+	WORD $0x4ea5d491 // fsub v17.4s, v4.4s, v5.4s
+	WORD $0x4ea7d4d2 // fsub v18.4s, v6.4s, v7.4s
+	WORD $0x4e2fd463 // fadd v3.4s, v3.4s, v15.4s
+	WORD $0x4e30d463 // fadd v3.4s, v3.4s, v16.4s
+	FMOVQ F3, 0(R13)
+	WORD $0x4f809233 // fmul v19.4s, v17.4s, v0.s[0]
+	WORD $0x4fa01253 // fmla v19.4s, v18.4s, v0.s[1]
+	FMOVQ F19, 96(R13)
+	WORD $0x4f8099f3 // fmul v19.4s, v15.4s, v0.s[2]
+	WORD $0x4fa01a13 // fmla v19.4s, v16.4s, v0.s[3]
+	FMOVQ F19, 192(R13)
+	WORD $0x4f811228 // fmla v8.4s, v17.4s, v1.s[0]
+	WORD $0x4fa11248 // fmla v8.4s, v18.4s, v1.s[1]
+	FMOVQ F8, 288(R13)
+	ADD R15, R12, R12
+	ADD $16, R13, R13
+	SUBS $1, R14, R14
+	BNE column
+	MOVD R10, R12
+	MOVD 16(R0), R13
+	MOVD $4, R14
+
+rank:
+	FLDPQ 0(R13), (F3, F4)
+	FLDPQ 32(R13), (F5, F6)
+	FLDPQ 64(R13), (F7, F8)
+	WORD $0x4e25d48f // fadd v15.4s, v4.4s, v5.4s
+	WORD $0x4e27d4d0 // fadd v16.4s, v6.4s, v7.4s
+	WORD $0x4ea5d491 // fsub v17.4s, v4.4s, v5.4s
+	WORD $0x4ea7d4d2 // fsub v18.4s, v6.4s, v7.4s
+	WORD $0x4e2fd463 // fadd v3.4s, v3.4s, v15.4s
+	WORD $0x4e30d463 // fadd v3.4s, v3.4s, v16.4s
+	WORD $0x4e29d463 // fadd v3.4s, v3.4s, v9.4s
+	WORD $0x4e2af463 // fmax v3.4s, v3.4s, v10.4s
+	WORD $0x4e23d56b // fadd v11.4s, v11.4s, v3.4s
+	WORD $0x4e23cc6d // fmla v13.4s, v3.4s, v3.4s
+	WORD $0x0ea16863 // bfcvtn v3.4h, v3.4s
+	VST1.P [V3.B8], (R12)(R16)
+	WORD $0x4f809233 // fmul v19.4s, v17.4s, v0.s[0]
+	WORD $0x4fa01253 // fmla v19.4s, v18.4s, v0.s[1]
+	WORD $0x4e29d673 // fadd v19.4s, v19.4s, v9.4s
+	WORD $0x4e2af673 // fmax v19.4s, v19.4s, v10.4s
+	WORD $0x4e33d58c // fadd v12.4s, v12.4s, v19.4s
+	WORD $0x4e33ce6e // fmla v14.4s, v19.4s, v19.4s
+	WORD $0x0ea16a73 // bfcvtn v19.4h, v19.4s
+	VST1.P [V19.B8], (R12)(R16)
+	WORD $0x4f8099f3 // fmul v19.4s, v15.4s, v0.s[2]
+	WORD $0x4fa01a13 // fmla v19.4s, v16.4s, v0.s[3]
+	WORD $0x4e29d673 // fadd v19.4s, v19.4s, v9.4s
+	WORD $0x4e2af673 // fmax v19.4s, v19.4s, v10.4s
+	WORD $0x4e33d56b // fadd v11.4s, v11.4s, v19.4s
+	WORD $0x4e33ce6d // fmla v13.4s, v19.4s, v19.4s
+	WORD $0x0ea16a73 // bfcvtn v19.4h, v19.4s
+	VST1.P [V19.B8], (R12)(R16)
+	WORD $0x4f811228 // fmla v8.4s, v17.4s, v1.s[0]
+	WORD $0x4fa11248 // fmla v8.4s, v18.4s, v1.s[1]
+	WORD $0x4e29d508 // fadd v8.4s, v8.4s, v9.4s
+	WORD $0x4e2af508 // fmax v8.4s, v8.4s, v10.4s
+	WORD $0x4e28d58c // fadd v12.4s, v12.4s, v8.4s
+	WORD $0x4e28cd0e // fmla v14.4s, v8.4s, v8.4s
+	WORD $0x0ea16908 // bfcvtn v8.4h, v8.4s
+	VST1.P [V8.B8], (R12)(R16)
+	ADD R16<<2, R12, R12
+	ADD $96, R13, R13
+	SUBS $1, R14, R14
+	BNE rank
+	ADD R7, R11, R11
+	ADD R16<<2, R10, R10
+	SUBS $1, R9, R9
+	BNE filehalf
+	ADD R16<<4, R10, R10
+	ADD R16<<3, R10, R10
+	SUBS $1, R8, R8
+	BNE rankhalf
+	WORD $0x4e2cd56b // fadd v11.4s, v11.4s, v12.4s
+	MOVD 64(R0), R12
+	ADD R6, R12, R12
+	FMOVQ F11, 0(R12)
+	WORD $0x4e2ed5ad // fadd v13.4s, v13.4s, v14.4s
+	MOVD 72(R0), R12
+	ADD R6, R12, R12
+	FMOVQ F13, 0(R12)
+	ADD $16, R3, R3
+	ADD $16, R6, R6
+	ADD $8, R4, R4
 	SUBS $1, R5, R5
 	BNE slice
 	MOVD R1, FPCR
@@ -4119,6 +6522,153 @@ rank:
 	ADD $16, R4, R4
 	SUBS $1, R6, R6
 	BNE slice
+	MOVD R1, FPCR
+	RET
+
+// func policyDotsBF16NEON(args *byte)
+TEXT ·policyDotsBF16NEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 8(R0), R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MOVD 0(R0), R6
+	MOVD 64(R0), R7
+	MOVD 32(R0), R8
+	MOVD 40(R0), R9
+	MOVD 48(R0), R10
+
+job:
+	MOVWU (R5), R14
+	MOVWU 4(R5), R15
+	ADD R4, R15, R15
+	ADD R3, R14, R11
+	ADD R8, R11, R12
+	ADD R8, R12, R13
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	MOVD 56(R0), R16
+
+channels:
+	MOVD R11, R14
+	FLDPQ 0(R14), (F12, F13)
+	FLDPQ 32(R14), (F14, F15)
+	FLDPQ 0(R15), (F20, F21)
+	FLDPQ 32(R15), (F22, F23)
+	WORD $0x6e54fd80 // bfdot v0.4s, v12.8h, v20.8h
+	WORD $0x6e55fda1 // bfdot v1.4s, v13.8h, v21.8h
+	WORD $0x6e56fdc2 // bfdot v2.4s, v14.8h, v22.8h
+	WORD $0x6e57fde3 // bfdot v3.4s, v15.8h, v23.8h
+	ADD R9, R14, R14
+	FLDPQ 0(R14), (F16, F17)
+	FLDPQ 32(R14), (F18, F19)
+	FLDPQ 64(R15), (F24, F25)
+	FLDPQ 96(R15), (F26, F27)
+	WORD $0x6e58fe00 // bfdot v0.4s, v16.8h, v24.8h
+	WORD $0x6e59fe21 // bfdot v1.4s, v17.8h, v25.8h
+	WORD $0x6e5afe42 // bfdot v2.4s, v18.8h, v26.8h
+	WORD $0x6e5bfe63 // bfdot v3.4s, v19.8h, v27.8h
+	ADD R9, R14, R14
+	FLDPQ 0(R14), (F12, F13)
+	FLDPQ 32(R14), (F14, F15)
+	FLDPQ 128(R15), (F20, F21)
+	FLDPQ 160(R15), (F22, F23)
+	WORD $0x6e54fd80 // bfdot v0.4s, v12.8h, v20.8h
+	WORD $0x6e55fda1 // bfdot v1.4s, v13.8h, v21.8h
+	WORD $0x6e56fdc2 // bfdot v2.4s, v14.8h, v22.8h
+	WORD $0x6e57fde3 // bfdot v3.4s, v15.8h, v23.8h
+	ADD R10, R11, R11
+	MOVD R12, R14
+	FLDPQ 0(R14), (F16, F17)
+	FLDPQ 32(R14), (F18, F19)
+	FLDPQ 192(R15), (F24, F25)
+	FLDPQ 224(R15), (F26, F27)
+	WORD $0x6e58fe04 // bfdot v4.4s, v16.8h, v24.8h
+	WORD $0x6e59fe25 // bfdot v5.4s, v17.8h, v25.8h
+	WORD $0x6e5afe46 // bfdot v6.4s, v18.8h, v26.8h
+	WORD $0x6e5bfe67 // bfdot v7.4s, v19.8h, v27.8h
+	ADD R9, R14, R14
+	FLDPQ 0(R14), (F12, F13)
+	FLDPQ 32(R14), (F14, F15)
+	FLDPQ 256(R15), (F20, F21)
+	FLDPQ 288(R15), (F22, F23)
+	WORD $0x6e54fd84 // bfdot v4.4s, v12.8h, v20.8h
+	WORD $0x6e55fda5 // bfdot v5.4s, v13.8h, v21.8h
+	WORD $0x6e56fdc6 // bfdot v6.4s, v14.8h, v22.8h
+	WORD $0x6e57fde7 // bfdot v7.4s, v15.8h, v23.8h
+	ADD R9, R14, R14
+	FLDPQ 0(R14), (F16, F17)
+	FLDPQ 32(R14), (F18, F19)
+	FLDPQ 320(R15), (F24, F25)
+	FLDPQ 352(R15), (F26, F27)
+	WORD $0x6e58fe04 // bfdot v4.4s, v16.8h, v24.8h
+	WORD $0x6e59fe25 // bfdot v5.4s, v17.8h, v25.8h
+	WORD $0x6e5afe46 // bfdot v6.4s, v18.8h, v26.8h
+	WORD $0x6e5bfe67 // bfdot v7.4s, v19.8h, v27.8h
+	ADD R10, R12, R12
+	MOVD R13, R14
+	FLDPQ 0(R14), (F12, F13)
+	FLDPQ 32(R14), (F14, F15)
+	FLDPQ 384(R15), (F20, F21)
+	FLDPQ 416(R15), (F22, F23)
+	WORD $0x6e54fd88 // bfdot v8.4s, v12.8h, v20.8h
+	WORD $0x6e55fda9 // bfdot v9.4s, v13.8h, v21.8h
+	WORD $0x6e56fdca // bfdot v10.4s, v14.8h, v22.8h
+	WORD $0x6e57fdeb // bfdot v11.4s, v15.8h, v23.8h
+	ADD R9, R14, R14
+	FLDPQ 0(R14), (F16, F17)
+	FLDPQ 32(R14), (F18, F19)
+	FLDPQ 448(R15), (F24, F25)
+	FLDPQ 480(R15), (F26, F27)
+	WORD $0x6e58fe08 // bfdot v8.4s, v16.8h, v24.8h
+	WORD $0x6e59fe29 // bfdot v9.4s, v17.8h, v25.8h
+	WORD $0x6e5afe4a // bfdot v10.4s, v18.8h, v26.8h
+	WORD $0x6e5bfe6b // bfdot v11.4s, v19.8h, v27.8h
+	ADD R9, R14, R14
+	FLDPQ 0(R14), (F12, F13)
+	FLDPQ 32(R14), (F14, F15)
+	FLDPQ 512(R15), (F20, F21)
+	FLDPQ 544(R15), (F22, F23)
+	WORD $0x6e54fd88 // bfdot v8.4s, v12.8h, v20.8h
+	WORD $0x6e55fda9 // bfdot v9.4s, v13.8h, v21.8h
+	WORD $0x6e56fdca // bfdot v10.4s, v14.8h, v22.8h
+	WORD $0x6e57fdeb // bfdot v11.4s, v15.8h, v23.8h
+	ADD R10, R13, R13
+	ADD $576, R15, R15
+	SUBS $1, R16, R16
+	BNE channels
+	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
+	WORD $0x4e25d421 // fadd v1.4s, v1.4s, v5.4s
+	WORD $0x4e29d421 // fadd v1.4s, v1.4s, v9.4s
+	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
+	WORD $0x4e2ad442 // fadd v2.4s, v2.4s, v10.4s
+	WORD $0x4e27d463 // fadd v3.4s, v3.4s, v7.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD $0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
+	WORD $0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
+	FMOVS (R6), F1
+	FADDS F1, F0, F0
+	FMOVS F0, (R6)
+	ADD $4, R6, R6
+	ADD $8, R5, R5
+	SUBS $1, R7, R7
+	BNE job
 	MOVD R1, FPCR
 	RET
 

@@ -4,7 +4,7 @@ import "math"
 
 // The bf16 form of MatMul, for the layers that convolutions leave over. A word
 // holds the factors of two inputs, the even one in its low half; packed weights
-// are [n/16][k/2][16] words.
+// are [n/16][k/2][16] words, or [n/16][k/4][16][2] where runOf is 2.
 
 // matHalfRows is how many rows are rounded at a time: enough to use weights from
 // the cache again and again.
@@ -20,10 +20,11 @@ func PackedMatBF16Len(k, n int) int { return k / 2 * n }
 // PackMatBF16 packs w [n][k] for MatMulBF16.
 func PackMatBF16(dst, w []float32, k, n int) {
 	dst, w = dst[:PackedMatBF16Len(k, n)], w[:n*k]
+	together := runOf(BF16)
 	for o := range n {
-		base := o / panel * (k / 2) * panel
+		base := o/panel*(k/2)*panel + o%panel*together
 		for i := range k / 2 {
-			dst[base+i*panel+o%panel] = halfWord(w[o*k+2*i], w[o*k+2*i+1])
+			dst[base+i/together*together*panel+i%together] = halfWord(w[o*k+2*i], w[o*k+2*i+1])
 		}
 	}
 }

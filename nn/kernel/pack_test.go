@@ -11,11 +11,12 @@ import (
 func packedPoint(packed []float32, ci, co, p, i, o int, prec Precision) float64 {
 	const numPoints = 36
 	stride := PackedConv3Len(ci, co, prec) / (numPoints * co) // rows of words
-	row := packed[(o/panel*numPoints+p)*stride*panel+o%panel:]
+	rows := packed[(o/panel*numPoints+p)*stride*panel:]
 	if prec != BF16 {
-		return float64(row[i*panel])
+		return float64(rows[i*panel+o%panel])
 	}
-	word := math.Float32bits(row[i/2*panel])
+	w, run := i/2, runOf(prec)
+	word := math.Float32bits(rows[w/run*run*panel+o%panel*run+w%run])
 	return float64(math.Float32frombits(word >> (i % 2 * 16) << 16))
 }
 

@@ -1,10 +1,6 @@
 package kernel
 
-import (
-	"fmt"
-
-	"golang.org/x/sys/cpu"
-)
+import "fmt"
 
 // Precision is the number format of the factors in products. Sums and everything
 // else are fp32, but for what is Stored in bf16.
@@ -31,7 +27,7 @@ func ParsePrecision(s string) (Precision, error) {
 
 // HasBF16 says whether the active tier multiplies bfloat16 numbers. Where it does
 // not, BF16 means FP32.
-func HasBF16() bool { return ActiveTier() >= AVX512 && cpu.X86.HasAVX512BF16 }
+func HasBF16() bool { return multipliesBF16(ActiveTier()) }
 
 // here returns the precision that p means in the active tier.
 func (p Precision) here() Precision {

@@ -10,4 +10,10 @@ const (
 	maxCallFloats = 16 << 10
 )
 
+// hasArmBF16 is FEAT_BF16 of arm64.
+const hasArmBF16 = false
+
+// multipliesBF16 says whether a tier has bf16 products on this CPU.
+func multipliesBF16(Tier) bool { return false }
+
 var tables = [...]*assembly{Generic: {}}

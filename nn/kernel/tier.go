@@ -16,7 +16,7 @@ type Tier int
 // The tiers; of those that a machine has, the last is the fastest.
 const (
 	Generic Tier = iota // plain Go, every machine
-	NEON                // arm64
+	NEON                // arm64; bf16 products where it has FEAT_BF16
 	AVX2                // amd64 with AVX2 and FMA
 	AVX512              // amd64 with AVX-512 F, VL, BW, DQ; bf16 products where it has AVX512_BF16 too
 	AMX                 // AVX512 with AMX-BF16: tile products in bf16, all else as AVX512
@@ -105,7 +105,7 @@ func Features() string {
 		has  bool
 	}{
 		{"AVX2", cpu.X86.HasAVX2}, {"FMA", cpu.X86.HasFMA}, {"AVX-512", cpu.X86.HasAVX512F}, {"AVX512_BF16", cpu.X86.HasAVX512BF16},
-		{"AMX_BF16", cpu.X86.HasAMXBF16}, {"NEON", cpu.ARM64.HasASIMD},
+		{"AMX_BF16", cpu.X86.HasAMXBF16}, {"NEON", cpu.ARM64.HasASIMD}, {"FEAT_BF16", hasArmBF16},
 	} {
 		if f.has {
 			have = append(have, f.name)

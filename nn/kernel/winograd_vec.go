@@ -7,7 +7,7 @@ package kernel
 //
 // Factors are words: one float32, or two bf16. The points of activations are
 // [36][tiles][words of a row], planes a cache line apart from a multiple of the
-// page size; weights are [co/16][36][words of ci][16].
+// page size; weights are [co/16][36][words of ci][16], but see runOf.
 const (
 	points     = 36
 	boardTiles = 4
@@ -25,6 +25,15 @@ func winograd(ci, co int) bool {
 	return ActiveTier() != Generic && ci%panel == 0 && co%panel == 0 && ci > 0 && co > 0
 }
 
+// runOf returns how many words of a sum stand together in packed weights and in the points
+// of weight gradients, where others have a word of each channel: [k/run][channels][run].
+func runOf(p Precision) int {
+	if p == BF16 {
+		return vectors().wordRun
+	}
+	return 1
+}
+
 // words returns how many words n channels take.
 func words(n int, p Precision) int {
 	if p == BF16 {
@@ -39,13 +48,13 @@ func winogradPackedLen(ci, co int, p Precision) int { return points * words(ci, 
 func winogradPack(dst, w []float32, outStride, inStride int, turned bool, ci, co int, p Precision) {
 	var t tapPanel
 	var temp [2 * 18 * panel]float32
-	v, k := vectors(), words(ci, p)
+	v, k, together := vectors(), words(ci, p), runOf(p)
 	for o := 0; o < co; o += panel {
 		for i := 0; i < ci; i += panel {
 			t.gather(w[(o*outStride+i*inStride)*9:], outStride, inStride, turned)
 			for half := 0; half < panel; half += v.lanes {
 				a := winogradArgs{
-					src: &t.taps[t.first+half], dst: at(dst, o*points*k+words(i, p)*panel+half), temp: &temp[0],
+					src: &t.taps[t.first+half], dst: at(dst, o*points*k+words(i, p)*panel+half*together), temp: &temp[0],
 					srcRow: uintptr(t.row * f32), srcPlane: uintptr(t.plane * f32),
 					dstRow: panel * f32, dstPlane: uintptr(k * panel * f32), n: uintptr(words(panel, p)),
 				}

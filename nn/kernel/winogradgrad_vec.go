@@ -7,7 +7,7 @@ func winogradGradScratchLen(ci, co int, p Precision) int {
 
 // winogradGrad is the scratch of a weight gradient: the points of up to
 // gradBoards boards and of their outputs' gradients, and the sums of products.
-// In bf16 a word holds two tiles.
+// In bf16 a word holds two tiles, and runOf says how many words stand together.
 type winogradGrad struct {
 	ci, co                 int
 	precision              Precision
@@ -66,7 +66,7 @@ func winogradGradSum(taps, scratch []float32, boards, ci, co int, p Precision) [
 // row [co] times v's row [ci].
 func (g *winogradGrad) products(rows int) {
 	k := vectors()
-	plane := g.co*g.ci + planePad
+	plane, together := g.co*g.ci+planePad, runOf(g.precision)
 	for i := 0; i < g.ci; {
 		np := min(k.pointPanels, (g.ci-i)/panel)
 		a := pointGradArgs{
@@ -76,7 +76,7 @@ func (g *winogradGrad) products(rows int) {
 		}
 		step := max(1, maxCallMACs/(rows*g.co*np*panel))
 		for q := 0; q < points; q += step {
-			a.dst, a.a, a.b = at(g.sums, q*plane+i), at(g.d, q*g.dPlane), at(g.v, q*g.vPlane+i)
+			a.dst, a.a, a.b = at(g.sums, q*plane+i), at(g.d, q*g.dPlane), at(g.v, q*g.vPlane+i*together)
 			a.points = uintptr(min(step, points-q))
 			sumPoints(&a, np, g.precision)
 		}

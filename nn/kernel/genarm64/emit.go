@@ -124,6 +124,37 @@ func (f *fn) op2(op string, d, n vec) { f.word(two(op, d, n)) }
 // lane emits op Vd, Vn, Vm[lane].
 func (f *fn) lane(op string, d, n, m vec, lane int) { f.word(element(op, d, n, m, uint32(lane))) }
 
+// halves emits op Vd.4S, Vn.8H, Vm.8H on bf16.
+func (f *fn) halves(op string, d, n, m vec) { f.word(halves(op, d, n, m)) }
+
+// convert emits a conversion of n to d.
+func (f *fn) convert(op string, d, n vec) { f.word(converted(op, d, n)) }
+
+// narrow rounds the four floats of lo, and of hi, to the lower and the upper half of d,
+// which may be lo.
+func (f *fn) narrow(d, lo, hi vec) {
+	f.convert("bfcvtn", d, lo)
+	f.convert("bfcvtn2", d, hi)
+}
+
+// zip emits the lower (1) or upper (2) halves of a and b, interleaved, to d: S4, H8 or D2.
+func (f *fn) zip(half int, lanes string, d, a, b vec) {
+	f.ins("VZIP%d V%d.%s, V%d.%s, V%d.%s", half, b, lanes, a, lanes, d, lanes)
+}
+
+// loadHalves reads consecutive quads of bf16, an even number, from base+disp as floats.
+func (f *fn) loadHalves(vs []vec, base gp, disp int) {
+	var odd []vec
+	for i := 1; i < len(vs); i += 2 {
+		odd = append(odd, vs[i])
+	}
+	f.load(odd, base, disp)
+	for i := 0; i < len(vs); i += 2 {
+		f.convert("shll", vs[i], vs[i+1])
+		f.convert("shll2", vs[i+1], vs[i+1])
+	}
+}
+
 // zero clears registers.
 func (f *fn) zero(vs ...vec) {
 	for _, v := range vs {

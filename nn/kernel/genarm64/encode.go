@@ -4,8 +4,8 @@ import "fmt"
 
 // Go's assembler for arm64 lacks most vector instructions on floats, so they are
 // emitted as words. Encodings: Arm Architecture Reference Manual for A-profile
-// (DDI 0487), chapter C7, "Advanced SIMD"; all forms here are Q=1, sz=0: four
-// float32 lanes.
+// (DDI 0487), chapter C7, "Advanced SIMD"; the forms on floats are Q=1, sz=0: four
+// float32 lanes. Those on bf16 need FEAT_BF16.
 
 // vec is a vector register, 0 to 31.
 type vec uint32
@@ -33,6 +33,29 @@ var byElement = map[string]uint32{
 	"fmla": 0x4f801000, // d += n * m[lane], one rounding
 	"fmls": 0x4f805000, // d -= n * m[lane], one rounding
 	"fmul": 0x4f809000, // d = n * m[lane]
+}
+
+// halfProducts are the instructions op Vd.4S, Vn.8H, Vm.8H on bf16. They flush denormals
+// and round each step to odd, whatever FPCR says; a step adds two products.
+var halfProducts = map[string]uint32{
+	"bfdot":  0x6e40fc00, // d[i] += n[2i]*m[2i] + n[2i+1]*m[2i+1]
+	"bfmmla": 0x6e40ec00, // d[2i+j] += n[4i+k]*m[4j+k] for k = 0 and 1, and then for 2 and 3
+}
+
+// conversion is an instruction of four lanes between formats.
+type conversion struct {
+	code    uint32
+	d, n    string // arrangements
+	operand string // a constant one
+}
+
+// conversions take four lanes to as many; those with 2 in their names use the upper half
+// of the register with eight.
+var conversions = map[string]conversion{
+	"bfcvtn":  {0x0ea16800, "4h", "4s", ""}, // to bf16 by FPCR's rounding; the upper half becomes 0
+	"bfcvtn2": {0x4ea16800, "8h", "4s", ""}, // the lower half stays
+	"shll":    {0x2e613800, "4s", "4h", ", #16"},
+	"shll2":   {0x6e613800, "4s", "8h", ", #16"},
 }
 
 // same encodes op Vd.4S, Vn.4S, Vm.4S and returns its text too.
@@ -63,8 +86,20 @@ func element(op string, d, n, m vec, lane uint32) (word uint32, text string) {
 	return code | lane&1<<21 | lane>>1<<11 | reg(m)<<16 | reg(n)<<5 | reg(d), text
 }
 
+// halves encodes op Vd.4S, Vn.8H, Vm.8H.
+func halves(op string, d, n, m vec) (word uint32, text string) {
+	code := lookUp(halfProducts, op)
+	return code | reg(m)<<16 | reg(n)<<5 | reg(d), fmt.Sprintf("%s v%d.4s, v%d.8h, v%d.8h", op, d, n, m)
+}
+
+// converted encodes a conversion of n to d.
+func converted(op string, d, n vec) (word uint32, text string) {
+	c := lookUp(conversions, op)
+	return c.code | reg(n)<<5 | reg(d), fmt.Sprintf("%s v%d.%s, v%d.%s%s", op, d, c.d, n, c.n, c.operand)
+}
+
 // lookUp panics for an instruction that does not exist.
-func lookUp(codes map[string]uint32, op string) uint32 {
+func lookUp[C any](codes map[string]C, op string) C {
 	code, ok := codes[op]
 	if !ok {
 		panic("no instruction " + op)

@@ -30,12 +30,24 @@ func TestEncodings(t *testing.T) {
 		{pack(element("fmls", 31, 30, 29, 3)), "4fbd5bdf fmls v31.4s, v30.4s, v29.s[3]"},
 		{pack(element("fmul", 7, 24, 15, 1)), "4faf9307 fmul v7.4s, v24.4s, v15.s[1]"},
 		{pack(element("fmul", 12, 3, 16, 2)), "4f90986c fmul v12.4s, v3.4s, v16.s[2]"},
+		{pack(halves("bfmmla", 0, 1, 2)), "6e42ec20 bfmmla v0.4s, v1.8h, v2.8h"},
+		{pack(halves("bfmmla", 31, 30, 29)), "6e5defdf bfmmla v31.4s, v30.8h, v29.8h"},
+		{pack(halves("bfdot", 3, 17, 8)), "6e48fe23 bfdot v3.4s, v17.8h, v8.8h"},
+		{pack(halves("bfdot", 31, 30, 29)), "6e5dffdf bfdot v31.4s, v30.8h, v29.8h"},
+		{pack(converted("bfcvtn", 0, 1)), "0ea16820 bfcvtn v0.4h, v1.4s"},
+		{pack(converted("bfcvtn", 31, 16)), "0ea16a1f bfcvtn v31.4h, v16.4s"},
+		{pack(converted("bfcvtn2", 2, 29)), "4ea16ba2 bfcvtn2 v2.8h, v29.4s"},
+		{pack(converted("bfcvtn2", 31, 16)), "4ea16a1f bfcvtn2 v31.8h, v16.4s"},
+		{pack(converted("shll", 5, 6)), "2e6138c5 shll v5.4s, v6.4h, #16"},
+		{pack(converted("shll", 31, 30)), "2e613bdf shll v31.4s, v30.4h, #16"},
+		{pack(converted("shll2", 7, 24)), "6e613b07 shll2 v7.4s, v24.8h, #16"},
+		{pack(converted("shll2", 31, 30)), "6e613bdf shll2 v31.4s, v30.8h, #16"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s, want %s", c.got, c.want)
 		}
 	}
-	if len(threeSame) != 8 || len(twoReg) != 2 || len(byElement) != 3 {
+	if len(threeSame) != 8 || len(twoReg) != 2 || len(byElement) != 3 || len(halfProducts) != 2 || len(conversions) != 4 {
 		t.Error("an instruction has no literal above")
 	}
 }
@@ -47,6 +59,8 @@ func TestEncoderRefuses(t *testing.T) {
 		"lane":     func() { element("fmla", 0, 0, 0, 4) },
 		"name":     func() { same("fsqrt", 0, 0, 0) },
 		"two name": func() { two("fadd", 0, 0) },
+		"halves":   func() { halves("bfdot", 0, 0, 32) },
+		"converts": func() { converted("bfdot", 0, 0) },
 		"vectors":  func() { (&fn{output: &output{}}).vecs(33) },
 		"general":  func() { (&fn{output: &output{}}).gps(27) },
 	} {

@@ -1,5 +1,7 @@
 package main
 
+import "fmt"
+
 // genFlat emits the passes over whole arrays. An operation leaves its result in
 // a, or in b where it says so.
 func genFlat(o *output) {
@@ -22,6 +24,21 @@ func genFlat(o *output) {
 	flat(o, "flatScale", "sets y = alpha*a.", false, func(f *fn, a, _, alpha, _ vec) vec {
 		f.op("fmul", a, a, alpha)
 		return a
+	})
+}
+
+// genHalf emits the rounding of whole arrays to bf16.
+func genHalf(o *output) {
+	o.kernel("flatHalf", "flatArgs", "rounds a to bf16, 16 to 8 words.", func(f *fn) {
+		y, a, n, x := f.field("y"), f.field("a"), f.field("n"), f.vecs(panelQuads)
+		f.loop("panel", n, func() {
+			f.load(x, a, 0)
+			f.narrow(x[0], x[0], x[1])
+			f.narrow(x[2], x[2], x[3])
+			f.store([]vec{x[0], x[2]}, y, 0)
+			f.advance(panelBytes, a)
+			f.advance(panelBytes/2, y)
+		})
 	})
 }
 
@@ -128,14 +145,20 @@ func adamw(f *fn, factors []string, direction func(k map[string]vec, m, g vec)) 
 // than cover the latency of four pipes.
 const peakChains = 24
 
-// genPeak emits rounds of peakChains multiply-adds on registers.
+// genPeak emits rounds of peakChains products on registers.
 func genPeak(o *output) {
-	o.kernel("peak", "peakArgs", "runs 24 multiply-adds a round on registers.", func(f *fn) {
+	peak(o, "peak", "multiply-adds", func(f *fn, acc, x vec) { f.op("fmla", acc, x, x) })
+	peak(o, "peakBF16", "products of 2x4 by 4x2 bf16", func(f *fn, acc, x vec) { f.halves("bfmmla", acc, x, x) })
+}
+
+func peak(o *output, name, products string, add func(f *fn, acc, x vec)) {
+	doc := fmt.Sprintf("runs %d %s a round on registers.", peakChains, products)
+	o.kernel(name, "peakArgs", doc, func(f *fn) {
 		n, acc, x := f.field("n"), f.vecs(peakChains), f.vec()
 		f.zero(append(acc, x)...)
 		f.loop("round", n, func() {
 			for _, a := range acc {
-				f.op("fmla", a, x, x)
+				add(f, a, x)
 			}
 		})
 	})

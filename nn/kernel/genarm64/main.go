@@ -37,8 +37,11 @@ func generate() *output {
 	genLayerNorm(o)
 	genFlat(o)
 	genOptimizers(o)
+	genHalf(o)
 	genPeak(o)
+	genPoints(o)
 	genWinograd(o)
+	genPolicy(o)
 	genSparse(o)
 	genFPCR(o)
 	return o

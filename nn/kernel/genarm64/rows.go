@@ -4,15 +4,19 @@ import "fmt"
 
 // genAffine emits the passes over rows of channels with per-channel factors.
 func genAffine(o *output) {
-	affine(o, "affine", "computes y = max(floor, x*scale + shift).", "")
-	affine(o, "affineRes", "computes y = max(floor, x*scale + shift + res).", "res")
-	affine(o, "affine2", "computes y = u*uscale + x*scale + shift.", "u")
+	for _, in := range []format{floats, halfRows} {
+		affine(o, in, "affine", "computes y = max(floor, x*scale + shift).", "")
+		affine(o, in, "affineRes", "computes y = max(floor, x*scale + shift + res).", "res")
+		affine(o, in, "affine2", "computes y = u*uscale + x*scale + shift.", "u")
+	}
 }
 
 // rowPass emits body for every panel of the rows; it moves the row pointers on
 // and, within a row, pointers to the per-channel fields, which it hands to body.
-func rowPass(f *fn, rowPtrs []gp, channelFields []string, body func(channels []gp)) {
+// The second of rowPtrs points to numbers in the format in, the others to floats.
+func rowPass(f *fn, in format, rowPtrs []gp, channelFields []string, body func(channels []gp)) {
 	rows, width, skip, left := f.field("rows"), f.field("width"), f.field("skip"), f.gp()
+	x, others := rowPtrs[1], append(rowPtrs[:1:1], rowPtrs[2:]...)
 	channels := f.gps(len(channelFields))
 	f.loop("row", rows, func() {
 		for i, name := range channelFields {
@@ -21,19 +25,31 @@ func rowPass(f *fn, rowPtrs []gp, channelFields []string, body func(channels []g
 		f.move(left, width)
 		f.label("column")
 		body(channels)
-		f.advance(panelBytes, rowPtrs...)
+		f.advance(panelBytes, others...)
+		f.advance(in.bytes(panelBytes), x)
 		f.advance(panelBytes, channels...)
 		f.ins("SUBS $%d, %v, %v", panelBytes, left, left)
 		f.ins("BGT column")
-		for _, p := range rowPtrs {
+		for _, p := range others {
 			f.add(p, p, skip)
 		}
+		f.addBytes(x, skip, in)
 	})
 }
 
-// affine emits y = x*scale + shift, plus res and at least floor, or plus u*uscale.
-func affine(o *output, name, doc, added string) {
-	o.kernel(name, "affineArgs", doc, func(f *fn) {
+// addBytes moves p on by so many bytes of floats, in numbers of a format.
+func (f *fn) addBytes(p, floatBytes gp, s format) {
+	if s == floats {
+		f.add(p, p, floatBytes)
+		return
+	}
+	f.ins("ADD %v>>1, %v, %v", floatBytes, p, p)
+}
+
+// affine emits y = x*scale + shift, plus res and at least floor, or plus u*uscale; x is in
+// the format s.
+func affine(o *output, s format, name, doc, added string) {
+	o.kernel(name+s.suffix(), "affineArgs", doc, func(f *fn) {
 		rows, factors := []gp{f.field("y"), f.field("x")}, []string{"scale", "shift"}
 		if added != "" {
 			rows = append(rows, f.field(added))
@@ -45,8 +61,8 @@ func affine(o *output, name, doc, added string) {
 			floor = f.broadcast(f.gp(), "floor")
 		}
 		in, scale, sum := f.vecs(panelQuads), f.vecs(panelQuads), f.vecs(panelQuads)
-		rowPass(f, rows, factors, func(ch []gp) {
-			f.load(in, rows[1], 0)
+		rowPass(f, s, rows, factors, func(ch []gp) {
+			s.load(f, in, rows[1], 0)
 			f.load(scale, ch[0], 0)
 			f.load(sum, ch[1], 0)
 			for j := range sum {
@@ -80,21 +96,23 @@ func affine(o *output, name, doc, added string) {
 // rows, for groups of panels; u' is u, or u where mask > 0, else 0.
 func genColumnSums(o *output) {
 	for _, np := range []int{2, 1} {
-		columnSums(o, np, "sumProduct", "sums %d columns of u and u*(v-mean).", false)
-		columnSums(o, np, "sumProductMask", "sums %d columns of u and u*(v-mean) where mask > 0 and stores u or 0.", true)
+		for _, in := range []format{floats, halfRows} {
+			columnSums(o, in, np, "sumProduct", "sums %d columns of u and u*(v-mean).", false)
+			columnSums(o, in, np, "sumProductMask", "sums %d columns of u and u*(v-mean) where mask > 0 and stores u or 0.", true)
+		}
 	}
 }
 
 // columnSums keeps the sums of all columns in registers and takes one panel of a
-// row at a time.
-func columnSums(o *output, np int, name, doc string, masked bool) {
-	name = fmt.Sprintf("%s%d", name, np*16)
+// row at a time. v is in the format in.
+func columnSums(o *output, in format, np int, name, doc string, masked bool) {
+	name = fmt.Sprintf("%s%d%s", name, np*16, in.suffix())
 	o.kernel(name, "sumArgs", fmt.Sprintf(doc, np*16), func(f *fn) {
 		s1, s2 := f.vecs(np*panelQuads), f.vecs(np*panelQuads)
 		uv, vv, m := f.vecs(panelQuads), f.vecs(panelQuads), f.vecs(panelQuads)
 		rows, stride, mean := f.field("rows"), f.field("stride"), f.field("mean")
 		u, v := f.field("u"), f.field("v")
-		ptrs := []gp{u, v}
+		ptrs := []gp{u}
 		var mask, store gp
 		if masked {
 			mask, store = f.field("mask"), f.field("store")
@@ -116,7 +134,7 @@ func columnSums(o *output, np int, name, doc string, masked bool) {
 				for j := range uv {
 					f.op("fadd", s1[q+j], s1[q+j], uv[j])
 				}
-				f.load(vv, v, d)
+				in.load(f, vv, v, in.bytes(d))
 				f.load(m, mean, d)
 				for j := range vv {
 					f.op("fsub", vv[j], vv[j], m[j])
@@ -126,6 +144,7 @@ func columnSums(o *output, np int, name, doc string, masked bool) {
 			for _, p := range ptrs {
 				f.add(p, p, stride)
 			}
+			f.addBytes(v, stride, in)
 		})
 		f.into(stride, "s1")
 		f.store(s1, stride, 0)

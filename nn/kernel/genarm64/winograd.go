@@ -7,11 +7,17 @@ package main
 // genWinograd emits the transforms.
 func genWinograd(o *output) {
 	genFactors(o)
-	toPoints(o, "winogradInput", "transforms a board, B^T d B.", (*transforms).input, -1, 6)
-	toPoints(o, "winogradOutputGrad", "transforms the gradient of a board's outputs, A y A^T.", (*transforms).outputGrad, 0, 4)
+	for _, out := range []format{floats, halfRows, halfTiles} {
+		toPoints(o, out, "winogradInput", "transforms a board, B^T d B.", (*transforms).input, -1, 6)
+		if out != halfRows {
+			toPoints(o, out, "winogradOutputGrad", "transforms the gradient of a board's outputs, A y A^T.", (*transforms).outputGrad, 0, 4)
+		}
+	}
 	toWeights(o)
-	fromPoints(o, "winogradOutput", false)
-	fromPoints(o, "winogradOutputSums", true)
+	toHalfWeights(o)
+	fromPoints(o, floats, "winogradOutput", false)
+	fromPoints(o, floats, "winogradOutputSums", true)
+	fromPoints(o, halfRows, "winogradOutputSums", true)
 	fromWeights(o)
 }
 
@@ -67,14 +73,14 @@ func (f *fn) times(label string, r gp, n int, body func()) {
 // toPoints emits a transform of a board [64] to the 36 points of its 4 tiles. A
 // tile half h reads width squares from 4*h + first on, along files and ranks.
 // temp is [12 columns: half*6 + point][8 ranks].
-func toPoints(o *output, name, doc string, transform func(t *transforms, x []vec, emit func(i int, x vec)), first, width int) {
+func toPoints(o *output, out format, name, doc string, transform func(t *transforms, x []vec, emit func(i int, x vec)), first, width int) {
 	const column = 8 * quadBytes
-	o.kernel(name, "winogradArgs", doc, func(f *fn) {
+	o.kernel(name+out.suffix(), "winogradArgs", doc, func(f *fn) {
 		src, dst, temp, n := f.field("src"), f.field("dst"), f.field("temp"), f.field("n")
 		srcRow, dstRow, plane := f.field("srcRow"), f.field("dstRow"), f.field("dstPlane")
 		p, q, r, tp, loops := f.gp(), f.gp(), f.gp(), f.gp(), f.gp()
 		t, at := newTransforms(f, p), newPlanes(f, "dstPlane")
-		all := f.vecs(width)
+		all, pack := f.vecs(width), newPacker(f, out)
 		// squares returns the registers of a half and those of them on the board.
 		squares := func(half int) (d, on []vec) {
 			d = append(d, all...)
@@ -116,14 +122,17 @@ func toPoints(o *output, name, doc string, transform func(t *transforms, x []vec
 					for file := range 2 {
 						d, on := squares(rank)
 						f.load(on, tp, file*6*column+max(0, 4*rank+first)*quadBytes)
-						transform(t, d, func(i int, x vec) { f.store([]vec{x}, at.at(r, i), 0) })
-						f.add(r, r, dstRow)
+						transform(t, d, func(i int, x vec) { pack.store(x, rank*2+file, i, func() gp { return at.at(r, i) }) })
+						if out != halfTiles {
+							f.add(r, r, dstRow)
+						}
 					}
 				}
 				f.add(q, q, plane)
 				f.advance(column, tp)
 			})
-			f.advance(quadBytes, src, dst)
+			f.advance(quadBytes, src)
+			f.advance(out.bytes(quadBytes), dst)
 		})
 	})
 }
@@ -158,6 +167,47 @@ func toWeights(o *output) {
 			})
 			f.add(src, src, srcRow)
 			f.add(dst, dst, dstRow)
+		})
+	})
+}
+
+// toHalfWeights is toWeights to bf16, of four input channels at a time: dst is
+// [36][pairs of words][16 output channels][2 words], dstRow the stride of a word.
+// temp is [4 input channels][6 points][3 ranks].
+func toHalfWeights(o *output) {
+	const channels, channel = 4, 18 * quadBytes
+	o.kernel("winogradWeightsHalf", "winogradArgs", "transforms weights, G g G^T.", func(f *fn) {
+		src, dst, temp, n := f.field("src"), f.field("dst"), f.field("temp"), f.field("n")
+		srcRow, dstRow, tap, plane := f.field("srcRow"), f.field("dstRow"), f.field("srcPlane"), f.field("dstPlane")
+		p, tp, loops, outer := f.gp(), f.gp(), f.gp(), f.gp()
+		t, at := newTransforms(f, p), newPlanes(f, "dstPlane")
+		g, pack := f.vecs(3), newPacker(f, halfTiles)
+		f.ins("LSR $1, %v, %v", n, n) // slices of two words
+		f.loop("slice", n, func() {
+			f.move(tp, temp)
+			f.times("channel", outer, channels, func() {
+				f.move(p, src)
+				f.times("rank", loops, 3, func() {
+					for _, v := range g {
+						f.loadNext(v, p, tap)
+					}
+					t.weights(g, func(j int, x vec) { f.store([]vec{x}, tp, j*3*quadBytes) })
+					f.advance(quadBytes, tp)
+				})
+				f.add(src, src, srcRow)
+				f.advance(channel-3*quadBytes, tp)
+			})
+			f.move(p, dst)
+			f.move(tp, temp)
+			f.times("column", loops, 6, func() {
+				for c := range channels {
+					f.load(g, tp, c*channel)
+					t.weights(g, func(i int, x vec) { pack.store(x, c, i, func() gp { return at.at(p, i) }) })
+				}
+				f.add(p, p, plane)
+				f.advance(3*quadBytes, tp)
+			})
+			f.ins("ADD %v<<1, %v, %v", dstRow, dst, dst)
 		})
 	})
 }

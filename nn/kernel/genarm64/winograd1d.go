@@ -86,7 +86,7 @@ func (t *transforms) both(i int, even vec, k string, odd vec, emit func(i int, x
 const outside = vec(99)
 
 // input is B^T d: 6 values of the input, of which d[0] or d[5] may be outside, to
-// 6 points.
+// 6 points, rounded as on amd64.
 func (t *transforms) input(d []vec, emit func(i int, x vec)) {
 	for i, p := range []struct{ other, this string }{{"B2", "A"}, {"A2", "B"}} {
 		t.scope(func() {
@@ -105,10 +105,11 @@ func (t *transforms) input(d []vec, emit func(i int, x vec)) {
 		last := d[5]
 		if last == outside {
 			last = t.times("Product", d[1])
+			t.sub(last, "Sum", d[3])
 		} else {
+			t.sub(last, "Sum", d[3])
 			t.add(last, "Product", d[1])
 		}
-		t.sub(last, "Sum", d[3])
 		emit(5, last)
 	})
 }
@@ -143,15 +144,16 @@ func (t *transforms) outputGrad(y []vec, emit func(i int, x vec)) {
 	emit(5, y[3])
 }
 
-// weights is G g: 3 taps to 6 points.
+// weights is G g: 3 taps to 6 points, rounded as on amd64.
 func (t *transforms) weights(g []vec, emit func(i int, x vec)) {
 	for i, p := range []string{"A", "B"} {
 		t.scope(func() {
 			even := t.copy(g[0])
 			t.add(even, p+"2", g[2])
-			even = t.times("N"+p, even)
-			odd := t.times("N"+p, g[1])
-			t.both(1+2*i, even, p, odd, emit)
+			even, odd := t.times("N"+p, even), t.times("N"+p, t.times(p, g[1]))
+			minus := t.dif(even, odd)
+			emit(1+2*i, t.sum(even, odd))
+			emit(2+2*i, minus)
 		})
 	}
 	t.scope(func() { emit(0, t.times("N0", g[0])) })

@@ -1,12 +1,13 @@
 package main
 
 // fromPoints emits the transform of the points of a board's 4 tiles to its 64
-// squares, A^T m A, with bias and floor, and the sums over the board if sums.
-func fromPoints(o *output, name string, sums bool) {
-	o.kernel(name, "winogradArgs", "transforms the products of a board to its outputs, A^T m A.", func(f *fn) {
+// squares, A^T m A, with bias and floor, and the sums over the board if sums: those of the
+// numbers before they are rounded for out.
+func fromPoints(o *output, out format, name string, sums bool) {
+	o.kernel(name+out.suffix(), "winogradArgs", "transforms the products of a board to its outputs, A^T m A.", func(f *fn) {
 		src, dst, n, channel := f.field("src"), f.field("dst"), f.field("n"), f.gp()
 		srcRow, half, side, y := f.field("srcRow"), f.gp(), f.gp(), f.gp()
-		b := &board{points: f.gp(), p: f.gp(), tp: f.gp(), loops: f.gp(), plane: f.field("srcPlane"), dstRow: f.field("dstRow")}
+		b := &board{out: out, points: f.gp(), p: f.gp(), tp: f.gp(), loops: f.gp(), plane: f.field("srcPlane"), dstRow: f.field("dstRow")}
 		b.transforms, b.at = newTransforms(f, b.p), newPlanes(f, "srcPlane")
 		b.m, b.bias, b.floor = f.vecs(6), f.vec(), f.broadcast(b.p, "floor")
 		if sums {
@@ -36,7 +37,8 @@ func fromPoints(o *output, name string, sums bool) {
 				b.storeSum("sum", b.total[0], b.total[1], channel)
 				b.storeSum("squares", b.total[2], b.total[3], channel)
 			}
-			f.advance(quadBytes, src, dst, channel)
+			f.advance(quadBytes, src, channel)
+			f.advance(out.bytes(quadBytes), dst)
 		})
 	})
 }
@@ -45,6 +47,7 @@ func fromPoints(o *output, name string, sums bool) {
 type board struct {
 	*transforms
 	at            *planes
+	out           format
 	plane, dstRow gp
 	points        gp // point 0 of the tile
 	p, tp, loops  gp
@@ -76,7 +79,12 @@ func (b *board) tile(y gp, sums bool) {
 				f.op("fadd", b.total[i%2], b.total[i%2], x)
 				f.op("fmla", b.total[2+i%2], x, x)
 			}
-			f.storeNext(x, b.p, b.dstRow)
+			if b.out == halfRows {
+				f.convert("bfcvtn", x, x)
+				f.ins("VST1.P [V%d.B8], (%v)(%v)", x, b.p, b.dstRow)
+			} else {
+				f.storeNext(x, b.p, b.dstRow)
+			}
 		})
 		f.ins("ADD %v<<2, %v, %v", b.dstRow, b.p, b.p)
 		f.advance(6*quadBytes, b.tp)
