@@ -40,7 +40,7 @@ func diagnose(c *cobra.Command, _ []string) error {
 	if err := kernel.TierError(); err != nil {
 		say("", "! %v", err)
 	}
-	precision, bf16 := kernel.FP32, "no products in these kernels (they need AVX512_BF16 or AMX_BF16): everything is computed in fp32"
+	precision, bf16 := kernel.FP32, "no products in these kernels (they need AVX512_BF16 or AMX_BF16, and on arm64 FEAT_BF16): everything is computed in fp32"
 	if kernel.HasBF16() {
 		precision, bf16 = kernel.BF16, "yes: training and self-play use it unless told otherwise (--no-amp, --precision fp32)"
 	}

@@ -21,7 +21,7 @@
 //
 // The precision BF16 rounds the factors of products to bfloat16; sums and
 // everything else are fp32, but for what the functions on Stored numbers leave in
-// memory in bf16. It needs AVX512_BF16 (HasBF16), without which Conv3
+// memory in bf16. It needs AVX512_BF16 or Arm's FEAT_BF16 (HasBF16), without which Conv3
 // and its gradients take it for FP32; they do so too for channels that are no
 // multiple of 16. The vector tiers convolve by Winograd's F(4x4,3x3). Its
 // transforms multiply the rounding: convolutions of random numbers have root mean

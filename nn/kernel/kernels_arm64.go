@@ -154,6 +154,61 @@ func flatAxpyNEON(args *byte)
 //go:noescape
 func flatScaleNEON(args *byte)
 
+// mishNEON sets y = a*tanh(softplus(a)). args is a *flatArgs.
+//
+//go:noescape
+func mishNEON(args *byte)
+
+// mishBackwardNEON sets y = a*mish'(b). args is a *flatArgs.
+//
+//go:noescape
+func mishBackwardNEON(args *byte)
+
+// swishNEON sets y = a/(1+exp(-a)). args is a *flatArgs.
+//
+//go:noescape
+func swishNEON(args *byte)
+
+// swishBackwardNEON sets y = a*swish'(b). args is a *flatArgs.
+//
+//go:noescape
+func swishBackwardNEON(args *byte)
+
+// sigmoidNEON sets y = 1/(1+exp(-a)). args is a *flatArgs.
+//
+//go:noescape
+func sigmoidNEON(args *byte)
+
+// sigmoidBackwardNEON sets y = a*b*(1-b). args is a *flatArgs.
+//
+//go:noescape
+func sigmoidBackwardNEON(args *byte)
+
+// tanhNEON sets y = tanh(a). args is a *flatArgs.
+//
+//go:noescape
+func tanhNEON(args *byte)
+
+// tanhBackwardNEON sets y = a*(1-b*b). args is a *flatArgs.
+//
+//go:noescape
+func tanhBackwardNEON(args *byte)
+
+// softmaxNEON replaces the panels at y and the one at b by their softmax. args is a *flatArgs.
+//
+//go:noescape
+func softmaxNEON(args *byte)
+
+// softmaxRowsNEON replaces rows of y by their softmax. args is a *normArgs.
+//
+//go:noescape
+func softmaxRowsNEON(args *byte)
+
+// softmaxRowsBackwardNEON sets rows of y to x*(u - sum(u*x)). args is a *normArgs.
+//
+//go:noescape
+func softmaxRowsBackwardNEON(args *byte)
+
 // sgdNEON is one step of SGD with Nesterov momentum. args is a *optArgs.
 //
 //go:noescape

@@ -3343,6 +3343,1983 @@ panel:
 	MOVD R1, FPCR
 	RET
 
+DATA mathConstants<>+0(SB)/4, $0x3fb8aa3b // log2e
+DATA mathConstants<>+4(SB)/4, $0x3fb8aa3b // log2e
+DATA mathConstants<>+8(SB)/4, $0x3fb8aa3b // log2e
+DATA mathConstants<>+12(SB)/4, $0x3fb8aa3b // log2e
+DATA mathConstants<>+16(SB)/4, $0x3f317218 // ln2
+DATA mathConstants<>+20(SB)/4, $0x3f317218 // ln2
+DATA mathConstants<>+24(SB)/4, $0x3f317218 // ln2
+DATA mathConstants<>+28(SB)/4, $0x3f317218 // ln2
+DATA mathConstants<>+32(SB)/4, $0xb102e308 // ln2low
+DATA mathConstants<>+36(SB)/4, $0xb102e308 // ln2low
+DATA mathConstants<>+40(SB)/4, $0xb102e308 // ln2low
+DATA mathConstants<>+44(SB)/4, $0xb102e308 // ln2low
+DATA mathConstants<>+48(SB)/4, $0x3efffffe // e0
+DATA mathConstants<>+52(SB)/4, $0x3efffffe // e0
+DATA mathConstants<>+56(SB)/4, $0x3efffffe // e0
+DATA mathConstants<>+60(SB)/4, $0x3efffffe // e0
+DATA mathConstants<>+64(SB)/4, $0x3e2aaa49 // e1
+DATA mathConstants<>+68(SB)/4, $0x3e2aaa49 // e1
+DATA mathConstants<>+72(SB)/4, $0x3e2aaa49 // e1
+DATA mathConstants<>+76(SB)/4, $0x3e2aaa49 // e1
+DATA mathConstants<>+80(SB)/4, $0x3d2aac58 // e2
+DATA mathConstants<>+84(SB)/4, $0x3d2aac58 // e2
+DATA mathConstants<>+88(SB)/4, $0x3d2aac58 // e2
+DATA mathConstants<>+92(SB)/4, $0x3d2aac58 // e2
+DATA mathConstants<>+96(SB)/4, $0x3c091cc7 // e3
+DATA mathConstants<>+100(SB)/4, $0x3c091cc7 // e3
+DATA mathConstants<>+104(SB)/4, $0x3c091cc7 // e3
+DATA mathConstants<>+108(SB)/4, $0x3c091cc7 // e3
+DATA mathConstants<>+112(SB)/4, $0x3ab526b0 // e4
+DATA mathConstants<>+116(SB)/4, $0x3ab526b0 // e4
+DATA mathConstants<>+120(SB)/4, $0x3ab526b0 // e4
+DATA mathConstants<>+124(SB)/4, $0x3ab526b0 // e4
+DATA mathConstants<>+128(SB)/4, $0xbeaaaa99 // t0
+DATA mathConstants<>+132(SB)/4, $0xbeaaaa99 // t0
+DATA mathConstants<>+136(SB)/4, $0xbeaaaa99 // t0
+DATA mathConstants<>+140(SB)/4, $0xbeaaaa99 // t0
+DATA mathConstants<>+144(SB)/4, $0x3e08837b // t1
+DATA mathConstants<>+148(SB)/4, $0x3e08837b // t1
+DATA mathConstants<>+152(SB)/4, $0x3e08837b // t1
+DATA mathConstants<>+156(SB)/4, $0x3e08837b // t1
+DATA mathConstants<>+160(SB)/4, $0xbd5c1ad2 // t2
+DATA mathConstants<>+164(SB)/4, $0xbd5c1ad2 // t2
+DATA mathConstants<>+168(SB)/4, $0xbd5c1ad2 // t2
+DATA mathConstants<>+172(SB)/4, $0xbd5c1ad2 // t2
+DATA mathConstants<>+176(SB)/4, $0x3ca8fc67 // t3
+DATA mathConstants<>+180(SB)/4, $0x3ca8fc67 // t3
+DATA mathConstants<>+184(SB)/4, $0x3ca8fc67 // t3
+DATA mathConstants<>+188(SB)/4, $0x3ca8fc67 // t3
+DATA mathConstants<>+192(SB)/4, $0xbbba8671 // t4
+DATA mathConstants<>+196(SB)/4, $0xbbba8671 // t4
+DATA mathConstants<>+200(SB)/4, $0xbbba8671 // t4
+DATA mathConstants<>+204(SB)/4, $0xbbba8671 // t4
+DATA mathConstants<>+208(SB)/4, $0x3f200000 // tanhSmall
+DATA mathConstants<>+212(SB)/4, $0x3f200000 // tanhSmall
+DATA mathConstants<>+216(SB)/4, $0x3f200000 // tanhSmall
+DATA mathConstants<>+220(SB)/4, $0x3f200000 // tanhSmall
+DATA mathConstants<>+224(SB)/4, $0xc2d00000 // expMin
+DATA mathConstants<>+228(SB)/4, $0xc2d00000 // expMin
+DATA mathConstants<>+232(SB)/4, $0xc2d00000 // expMin
+DATA mathConstants<>+236(SB)/4, $0xc2d00000 // expMin
+DATA mathConstants<>+240(SB)/4, $0x42b20000 // expMax
+DATA mathConstants<>+244(SB)/4, $0x42b20000 // expMax
+DATA mathConstants<>+248(SB)/4, $0x42b20000 // expMax
+DATA mathConstants<>+252(SB)/4, $0x42b20000 // expMax
+DATA mathConstants<>+256(SB)/4, $0x41a00000 // saturated
+DATA mathConstants<>+260(SB)/4, $0x41a00000 // saturated
+DATA mathConstants<>+264(SB)/4, $0x41a00000 // saturated
+DATA mathConstants<>+268(SB)/4, $0x41a00000 // saturated
+DATA mathConstants<>+272(SB)/4, $0x00000000 // zero
+DATA mathConstants<>+276(SB)/4, $0x00000000 // zero
+DATA mathConstants<>+280(SB)/4, $0x00000000 // zero
+DATA mathConstants<>+284(SB)/4, $0x00000000 // zero
+DATA mathConstants<>+288(SB)/4, $0x3f800000 // one
+DATA mathConstants<>+292(SB)/4, $0x3f800000 // one
+DATA mathConstants<>+296(SB)/4, $0x3f800000 // one
+DATA mathConstants<>+300(SB)/4, $0x3f800000 // one
+DATA mathConstants<>+304(SB)/4, $0x40000000 // two
+DATA mathConstants<>+308(SB)/4, $0x40000000 // two
+DATA mathConstants<>+312(SB)/4, $0x40000000 // two
+DATA mathConstants<>+316(SB)/4, $0x40000000 // two
+DATA mathConstants<>+320(SB)/4, $0x40800000 // four
+DATA mathConstants<>+324(SB)/4, $0x40800000 // four
+DATA mathConstants<>+328(SB)/4, $0x40800000 // four
+DATA mathConstants<>+332(SB)/4, $0x40800000 // four
+DATA mathConstants<>+336(SB)/4, $0x7fffffff // magnitude
+DATA mathConstants<>+340(SB)/4, $0x7fffffff // magnitude
+DATA mathConstants<>+344(SB)/4, $0x7fffffff // magnitude
+DATA mathConstants<>+348(SB)/4, $0x7fffffff // magnitude
+GLOBL mathConstants<>(SB), RODATA|NOPTR, $352
+
+// func mishNEON(args *byte)
+TEXT ·mishNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 16(R0), R5
+	MOVD 24(R0), R6
+	MOVD $mathConstants<>(SB), R7
+	FMOVQ 0(R7), F0
+	FMOVQ 16(R7), F1
+	FMOVQ 32(R7), F2
+	FMOVQ 48(R7), F3
+	FMOVQ 64(R7), F4
+	FMOVQ 80(R7), F5
+	FMOVQ 96(R7), F6
+	FMOVQ 112(R7), F7
+	FMOVQ 288(R7), F8
+	FMOVQ 224(R7), F9
+	FMOVQ 256(R7), F10
+	FMOVQ 304(R7), F11
+
+panel:
+	FMOVQ 0(R4), F12
+	FMOVQ 0(R5), F13
+	VMOV V12.B16, V14.B16
+	WORD $0x4e29f5ce // fmax v14.4s, v14.4s, v9.4s
+	WORD $0x4eaaf5ce // fmin v14.4s, v14.4s, v10.4s
+	WORD $0x6e20ddcf // fmul v15.4s, v14.4s, v0.4s
+	WORD $0x4e2189ef // frintn v15.4s, v15.4s
+	WORD $0x4ea1cdee // fmls v14.4s, v15.4s, v1.4s
+	WORD $0x4ea2cdee // fmls v14.4s, v15.4s, v2.4s
+	VMOV V7.B16, V16.B16
+	VMOV V6.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V5.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	VMOV V4.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V3.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	WORD $0x6e2eddd1 // fmul v17.4s, v14.4s, v14.4s
+	WORD $0x4e30ce2e // fmla v14.4s, v17.4s, v16.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x4e21a9ef // fcvtns v15.4s, v15.4s
+	WORD $0x4f3f05f1 // sshr v17.4s, v15.4s, #1
+	VSUB V17.S4, V15.S4, V15.S4
+	VSHL $23, V17.S4, V17.S4
+	VADD V8.S4, V17.S4, V17.S4
+	WORD $0x6e31ddce // fmul v14.4s, v14.4s, v17.4s
+	VSHL $23, V15.S4, V15.S4
+	VADD V8.S4, V15.S4, V15.S4
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e2ed5cf // fadd v15.4s, v14.4s, v14.4s
+	WORD $0x4e2ecdcf // fmla v15.4s, v14.4s, v14.4s
+	WORD $0x4e2bd5f0 // fadd v16.4s, v15.4s, v11.4s
+	WORD $0x6e30fdef // fdiv v15.4s, v15.4s, v16.4s
+	WORD $0x6e2cddef // fmul v15.4s, v15.4s, v12.4s
+	FMOVQ F15, 0(R3)
+	FMOVQ 16(R4), F12
+	FMOVQ 16(R5), F13
+	VMOV V12.B16, V14.B16
+	WORD $0x4e29f5ce // fmax v14.4s, v14.4s, v9.4s
+	WORD $0x4eaaf5ce // fmin v14.4s, v14.4s, v10.4s
+	WORD $0x6e20ddcf // fmul v15.4s, v14.4s, v0.4s
+	WORD $0x4e2189ef // frintn v15.4s, v15.4s
+	WORD $0x4ea1cdee // fmls v14.4s, v15.4s, v1.4s
+	WORD $0x4ea2cdee // fmls v14.4s, v15.4s, v2.4s
+	VMOV V7.B16, V16.B16
+	VMOV V6.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V5.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	VMOV V4.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V3.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	WORD $0x6e2eddd1 // fmul v17.4s, v14.4s, v14.4s
+	WORD $0x4e30ce2e // fmla v14.4s, v17.4s, v16.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x4e21a9ef // fcvtns v15.4s, v15.4s
+	WORD $0x4f3f05f1 // sshr v17.4s, v15.4s, #1
+	VSUB V17.S4, V15.S4, V15.S4
+	VSHL $23, V17.S4, V17.S4
+	VADD V8.S4, V17.S4, V17.S4
+	WORD $0x6e31ddce // fmul v14.4s, v14.4s, v17.4s
+	VSHL $23, V15.S4, V15.S4
+	VADD V8.S4, V15.S4, V15.S4
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e2ed5cf // fadd v15.4s, v14.4s, v14.4s
+	WORD $0x4e2ecdcf // fmla v15.4s, v14.4s, v14.4s
+	WORD $0x4e2bd5f0 // fadd v16.4s, v15.4s, v11.4s
+	WORD $0x6e30fdef // fdiv v15.4s, v15.4s, v16.4s
+	WORD $0x6e2cddef // fmul v15.4s, v15.4s, v12.4s
+	FMOVQ F15, 16(R3)
+	FMOVQ 32(R4), F12
+	FMOVQ 32(R5), F13
+	VMOV V12.B16, V14.B16
+	WORD $0x4e29f5ce // fmax v14.4s, v14.4s, v9.4s
+	WORD $0x4eaaf5ce // fmin v14.4s, v14.4s, v10.4s
+	WORD $0x6e20ddcf // fmul v15.4s, v14.4s, v0.4s
+	WORD $0x4e2189ef // frintn v15.4s, v15.4s
+	WORD $0x4ea1cdee // fmls v14.4s, v15.4s, v1.4s
+	WORD $0x4ea2cdee // fmls v14.4s, v15.4s, v2.4s
+	VMOV V7.B16, V16.B16
+	VMOV V6.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V5.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	VMOV V4.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V3.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	WORD $0x6e2eddd1 // fmul v17.4s, v14.4s, v14.4s
+	WORD $0x4e30ce2e // fmla v14.4s, v17.4s, v16.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x4e21a9ef // fcvtns v15.4s, v15.4s
+	WORD $0x4f3f05f1 // sshr v17.4s, v15.4s, #1
+	VSUB V17.S4, V15.S4, V15.S4
+	VSHL $23, V17.S4, V17.S4
+	VADD V8.S4, V17.S4, V17.S4
+	WORD $0x6e31ddce // fmul v14.4s, v14.4s, v17.4s
+	VSHL $23, V15.S4, V15.S4
+	VADD V8.S4, V15.S4, V15.S4
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e2ed5cf // fadd v15.4s, v14.4s, v14.4s
+	WORD $0x4e2ecdcf // fmla v15.4s, v14.4s, v14.4s
+	WORD $0x4e2bd5f0 // fadd v16.4s, v15.4s, v11.4s
+	WORD $0x6e30fdef // fdiv v15.4s, v15.4s, v16.4s
+	WORD $0x6e2cddef // fmul v15.4s, v15.4s, v12.4s
+	FMOVQ F15, 32(R3)
+	FMOVQ 48(R4), F12
+	FMOVQ 48(R5), F13
+	VMOV V12.B16, V14.B16
+	WORD $0x4e29f5ce // fmax v14.4s, v14.4s, v9.4s
+	WORD $0x4eaaf5ce // fmin v14.4s, v14.4s, v10.4s
+	WORD $0x6e20ddcf // fmul v15.4s, v14.4s, v0.4s
+	WORD $0x4e2189ef // frintn v15.4s, v15.4s
+	WORD $0x4ea1cdee // fmls v14.4s, v15.4s, v1.4s
+	WORD $0x4ea2cdee // fmls v14.4s, v15.4s, v2.4s
+	VMOV V7.B16, V16.B16
+	VMOV V6.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V5.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	VMOV V4.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V3.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	WORD $0x6e2eddd1 // fmul v17.4s, v14.4s, v14.4s
+	WORD $0x4e30ce2e // fmla v14.4s, v17.4s, v16.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x4e21a9ef // fcvtns v15.4s, v15.4s
+	WORD $0x4f3f05f1 // sshr v17.4s, v15.4s, #1
+	VSUB V17.S4, V15.S4, V15.S4
+	VSHL $23, V17.S4, V17.S4
+	VADD V8.S4, V17.S4, V17.S4
+	WORD $0x6e31ddce // fmul v14.4s, v14.4s, v17.4s
+	VSHL $23, V15.S4, V15.S4
+	VADD V8.S4, V15.S4, V15.S4
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e2ed5cf // fadd v15.4s, v14.4s, v14.4s
+	WORD $0x4e2ecdcf // fmla v15.4s, v14.4s, v14.4s
+	WORD $0x4e2bd5f0 // fadd v16.4s, v15.4s, v11.4s
+	WORD $0x6e30fdef // fdiv v15.4s, v15.4s, v16.4s
+	WORD $0x6e2cddef // fmul v15.4s, v15.4s, v12.4s
+	FMOVQ F15, 48(R3)
+	ADD $64, R3, R3
+	ADD $64, R4, R4
+	ADD $64, R5, R5
+	SUBS $1, R6, R6
+	BNE panel
+	MOVD R1, FPCR
+	RET
+
+// func mishBackwardNEON(args *byte)
+TEXT ·mishBackwardNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 16(R0), R5
+	MOVD 24(R0), R6
+	MOVD $mathConstants<>(SB), R7
+	FMOVQ 0(R7), F0
+	FMOVQ 16(R7), F1
+	FMOVQ 32(R7), F2
+	FMOVQ 48(R7), F3
+	FMOVQ 64(R7), F4
+	FMOVQ 80(R7), F5
+	FMOVQ 96(R7), F6
+	FMOVQ 112(R7), F7
+	FMOVQ 288(R7), F8
+	FMOVQ 224(R7), F9
+	FMOVQ 256(R7), F10
+	FMOVQ 304(R7), F11
+	FMOVQ 320(R7), F12
+	FMOVQ 272(R7), F13
+
+panel:
+	FMOVQ 0(R4), F14
+	FMOVQ 0(R5), F15
+	VMOV V15.B16, V16.B16
+	WORD $0x4e29f610 // fmax v16.4s, v16.4s, v9.4s
+	WORD $0x4eaaf610 // fmin v16.4s, v16.4s, v10.4s
+	WORD $0x6e2cde11 // fmul v17.4s, v16.4s, v12.4s
+	WORD $0x6e20de12 // fmul v18.4s, v16.4s, v0.4s
+	WORD $0x4e218a52 // frintn v18.4s, v18.4s
+	WORD $0x4ea1ce50 // fmls v16.4s, v18.4s, v1.4s
+	WORD $0x4ea2ce50 // fmls v16.4s, v18.4s, v2.4s
+	VMOV V7.B16, V19.B16
+	VMOV V6.B16, V20.B16
+	WORD $0x4e30ce74 // fmla v20.4s, v19.4s, v16.4s
+	VMOV V5.B16, V19.B16
+	WORD $0x4e30ce93 // fmla v19.4s, v20.4s, v16.4s
+	VMOV V4.B16, V20.B16
+	WORD $0x4e30ce74 // fmla v20.4s, v19.4s, v16.4s
+	VMOV V3.B16, V19.B16
+	WORD $0x4e30ce93 // fmla v19.4s, v20.4s, v16.4s
+	WORD $0x6e30de14 // fmul v20.4s, v16.4s, v16.4s
+	WORD $0x4e33ce90 // fmla v16.4s, v20.4s, v19.4s
+	WORD $0x4e28d610 // fadd v16.4s, v16.4s, v8.4s
+	WORD $0x4e21aa52 // fcvtns v18.4s, v18.4s
+	WORD $0x4f3f0654 // sshr v20.4s, v18.4s, #1
+	VSUB V20.S4, V18.S4, V18.S4
+	VSHL $23, V20.S4, V20.S4
+	VADD V8.S4, V20.S4, V20.S4
+	WORD $0x6e34de10 // fmul v16.4s, v16.4s, v20.4s
+	VSHL $23, V18.S4, V18.S4
+	VADD V8.S4, V18.S4, V18.S4
+	WORD $0x6e32de10 // fmul v16.4s, v16.4s, v18.4s
+	WORD $0x4e30d612 // fadd v18.4s, v16.4s, v16.4s
+	WORD $0x4e30ce12 // fmla v18.4s, v16.4s, v16.4s
+	WORD $0x4e2bd653 // fadd v19.4s, v18.4s, v11.4s
+	WORD $0x6e33fd14 // fdiv v20.4s, v8.4s, v19.4s
+	VMOV V16.B16, V21.B16
+	WORD $0x4e30ce15 // fmla v21.4s, v16.4s, v16.4s
+	WORD $0x6e31deb5 // fmul v21.4s, v21.4s, v17.4s
+	WORD $0x4e34ceb2 // fmla v18.4s, v21.4s, v20.4s
+	WORD $0x6e34de52 // fmul v18.4s, v18.4s, v20.4s
+	WORD $0x4e2dcdf2 // fmla v18.4s, v15.4s, v13.4s
+	WORD $0x6e2ede52 // fmul v18.4s, v18.4s, v14.4s
+	FMOVQ F18, 0(R3)
+	FMOVQ 16(R4), F14
+	FMOVQ 16(R5), F15
+	VMOV V15.B16, V16.B16
+	WORD $0x4e29f610 // fmax v16.4s, v16.4s, v9.4s
+	WORD $0x4eaaf610 // fmin v16.4s, v16.4s, v10.4s
+	WORD $0x6e2cde11 // fmul v17.4s, v16.4s, v12.4s
+	WORD $0x6e20de12 // fmul v18.4s, v16.4s, v0.4s
+	WORD $0x4e218a52 // frintn v18.4s, v18.4s
+	WORD $0x4ea1ce50 // fmls v16.4s, v18.4s, v1.4s
+	WORD $0x4ea2ce50 // fmls v16.4s, v18.4s, v2.4s
+	VMOV V7.B16, V19.B16
+	VMOV V6.B16, V20.B16
+	WORD $0x4e30ce74 // fmla v20.4s, v19.4s, v16.4s
+	VMOV V5.B16, V19.B16
+	WORD $0x4e30ce93 // fmla v19.4s, v20.4s, v16.4s
+	VMOV V4.B16, V20.B16
+	WORD $0x4e30ce74 // fmla v20.4s, v19.4s, v16.4s
+	VMOV V3.B16, V19.B16
+	WORD $0x4e30ce93 // fmla v19.4s, v20.4s, v16.4s
+	WORD $0x6e30de14 // fmul v20.4s, v16.4s, v16.4s
+	WORD $0x4e33ce90 // fmla v16.4s, v20.4s, v19.4s
+	WORD $0x4e28d610 // fadd v16.4s, v16.4s, v8.4s
+	WORD $0x4e21aa52 // fcvtns v18.4s, v18.4s
+	WORD $0x4f3f0654 // sshr v20.4s, v18.4s, #1
+	VSUB V20.S4, V18.S4, V18.S4
+	VSHL $23, V20.S4, V20.S4
+	VADD V8.S4, V20.S4, V20.S4
+	WORD $0x6e34de10 // fmul v16.4s, v16.4s, v20.4s
+	VSHL $23, V18.S4, V18.S4
+	VADD V8.S4, V18.S4, V18.S4
+	WORD $0x6e32de10 // fmul v16.4s, v16.4s, v18.4s
+	WORD $0x4e30d612 // fadd v18.4s, v16.4s, v16.4s
+	WORD $0x4e30ce12 // fmla v18.4s, v16.4s, v16.4s
+	WORD $0x4e2bd653 // fadd v19.4s, v18.4s, v11.4s
+	WORD $0x6e33fd14 // fdiv v20.4s, v8.4s, v19.4s
+	VMOV V16.B16, V21.B16
+	WORD $0x4e30ce15 // fmla v21.4s, v16.4s, v16.4s
+	WORD $0x6e31deb5 // fmul v21.4s, v21.4s, v17.4s
+	WORD $0x4e34ceb2 // fmla v18.4s, v21.4s, v20.4s
+	WORD $0x6e34de52 // fmul v18.4s, v18.4s, v20.4s
+	WORD $0x4e2dcdf2 // fmla v18.4s, v15.4s, v13.4s
+	WORD $0x6e2ede52 // fmul v18.4s, v18.4s, v14.4s
+	FMOVQ F18, 16(R3)
+	FMOVQ 32(R4), F14
+	FMOVQ 32(R5), F15
+	VMOV V15.B16, V16.B16
+	WORD $0x4e29f610 // fmax v16.4s, v16.4s, v9.4s
+	WORD $0x4eaaf610 // fmin v16.4s, v16.4s, v10.4s
+	WORD $0x6e2cde11 // fmul v17.4s, v16.4s, v12.4s
+	WORD $0x6e20de12 // fmul v18.4s, v16.4s, v0.4s
+	WORD $0x4e218a52 // frintn v18.4s, v18.4s
+	WORD $0x4ea1ce50 // fmls v16.4s, v18.4s, v1.4s
+	WORD $0x4ea2ce50 // fmls v16.4s, v18.4s, v2.4s
+	VMOV V7.B16, V19.B16
+	VMOV V6.B16, V20.B16
+	WORD $0x4e30ce74 // fmla v20.4s, v19.4s, v16.4s
+	VMOV V5.B16, V19.B16
+	WORD $0x4e30ce93 // fmla v19.4s, v20.4s, v16.4s
+	VMOV V4.B16, V20.B16
+	WORD $0x4e30ce74 // fmla v20.4s, v19.4s, v16.4s
+	VMOV V3.B16, V19.B16
+	WORD $0x4e30ce93 // fmla v19.4s, v20.4s, v16.4s
+	WORD $0x6e30de14 // fmul v20.4s, v16.4s, v16.4s
+	WORD $0x4e33ce90 // fmla v16.4s, v20.4s, v19.4s
+	WORD $0x4e28d610 // fadd v16.4s, v16.4s, v8.4s
+	WORD $0x4e21aa52 // fcvtns v18.4s, v18.4s
+	WORD $0x4f3f0654 // sshr v20.4s, v18.4s, #1
+	VSUB V20.S4, V18.S4, V18.S4
+	VSHL $23, V20.S4, V20.S4
+	VADD V8.S4, V20.S4, V20.S4
+	WORD $0x6e34de10 // fmul v16.4s, v16.4s, v20.4s
+	VSHL $23, V18.S4, V18.S4
+	VADD V8.S4, V18.S4, V18.S4
+	WORD $0x6e32de10 // fmul v16.4s, v16.4s, v18.4s
+	WORD $0x4e30d612 // fadd v18.4s, v16.4s, v16.4s
+	WORD $0x4e30ce12 // fmla v18.4s, v16.4s, v16.4s
+	WORD $0x4e2bd653 // fadd v19.4s, v18.4s, v11.4s
+	WORD $0x6e33fd14 // fdiv v20.4s, v8.4s, v19.4s
+	VMOV V16.B16, V21.B16
+	WORD $0x4e30ce15 // fmla v21.4s, v16.4s, v16.4s
+	WORD $0x6e31deb5 // fmul v21.4s, v21.4s, v17.4s
+	WORD $0x4e34ceb2 // fmla v18.4s, v21.4s, v20.4s
+	WORD $0x6e34de52 // fmul v18.4s, v18.4s, v20.4s
+	WORD $0x4e2dcdf2 // fmla v18.4s, v15.4s, v13.4s
+	WORD $0x6e2ede52 // fmul v18.4s, v18.4s, v14.4s
+	FMOVQ F18, 32(R3)
+	FMOVQ 48(R4), F14
+	FMOVQ 48(R5), F15
+	VMOV V15.B16, V16.B16
+	WORD $0x4e29f610 // fmax v16.4s, v16.4s, v9.4s
+	WORD $0x4eaaf610 // fmin v16.4s, v16.4s, v10.4s
+	WORD $0x6e2cde11 // fmul v17.4s, v16.4s, v12.4s
+	WORD $0x6e20de12 // fmul v18.4s, v16.4s, v0.4s
+	WORD $0x4e218a52 // frintn v18.4s, v18.4s
+	WORD $0x4ea1ce50 // fmls v16.4s, v18.4s, v1.4s
+	WORD $0x4ea2ce50 // fmls v16.4s, v18.4s, v2.4s
+	VMOV V7.B16, V19.B16
+	VMOV V6.B16, V20.B16
+	WORD $0x4e30ce74 // fmla v20.4s, v19.4s, v16.4s
+	VMOV V5.B16, V19.B16
+	WORD $0x4e30ce93 // fmla v19.4s, v20.4s, v16.4s
+	VMOV V4.B16, V20.B16
+	WORD $0x4e30ce74 // fmla v20.4s, v19.4s, v16.4s
+	VMOV V3.B16, V19.B16
+	WORD $0x4e30ce93 // fmla v19.4s, v20.4s, v16.4s
+	WORD $0x6e30de14 // fmul v20.4s, v16.4s, v16.4s
+	WORD $0x4e33ce90 // fmla v16.4s, v20.4s, v19.4s
+	WORD $0x4e28d610 // fadd v16.4s, v16.4s, v8.4s
+	WORD $0x4e21aa52 // fcvtns v18.4s, v18.4s
+	WORD $0x4f3f0654 // sshr v20.4s, v18.4s, #1
+	VSUB V20.S4, V18.S4, V18.S4
+	VSHL $23, V20.S4, V20.S4
+	VADD V8.S4, V20.S4, V20.S4
+	WORD $0x6e34de10 // fmul v16.4s, v16.4s, v20.4s
+	VSHL $23, V18.S4, V18.S4
+	VADD V8.S4, V18.S4, V18.S4
+	WORD $0x6e32de10 // fmul v16.4s, v16.4s, v18.4s
+	WORD $0x4e30d612 // fadd v18.4s, v16.4s, v16.4s
+	WORD $0x4e30ce12 // fmla v18.4s, v16.4s, v16.4s
+	WORD $0x4e2bd653 // fadd v19.4s, v18.4s, v11.4s
+	WORD $0x6e33fd14 // fdiv v20.4s, v8.4s, v19.4s
+	VMOV V16.B16, V21.B16
+	WORD $0x4e30ce15 // fmla v21.4s, v16.4s, v16.4s
+	WORD $0x6e31deb5 // fmul v21.4s, v21.4s, v17.4s
+	WORD $0x4e34ceb2 // fmla v18.4s, v21.4s, v20.4s
+	WORD $0x6e34de52 // fmul v18.4s, v18.4s, v20.4s
+	WORD $0x4e2dcdf2 // fmla v18.4s, v15.4s, v13.4s
+	WORD $0x6e2ede52 // fmul v18.4s, v18.4s, v14.4s
+	FMOVQ F18, 48(R3)
+	ADD $64, R3, R3
+	ADD $64, R4, R4
+	ADD $64, R5, R5
+	SUBS $1, R6, R6
+	BNE panel
+	MOVD R1, FPCR
+	RET
+
+// func swishNEON(args *byte)
+TEXT ·swishNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 16(R0), R5
+	MOVD 24(R0), R6
+	MOVD $mathConstants<>(SB), R7
+	FMOVQ 0(R7), F0
+	FMOVQ 16(R7), F1
+	FMOVQ 32(R7), F2
+	FMOVQ 48(R7), F3
+	FMOVQ 64(R7), F4
+	FMOVQ 80(R7), F5
+	FMOVQ 96(R7), F6
+	FMOVQ 112(R7), F7
+	FMOVQ 288(R7), F8
+	FMOVQ 224(R7), F9
+	FMOVQ 240(R7), F10
+	FMOVQ 272(R7), F11
+
+panel:
+	FMOVQ 0(R4), F12
+	FMOVQ 0(R5), F13
+	WORD $0x4eacd56e // fsub v14.4s, v11.4s, v12.4s
+	WORD $0x4e29f5ce // fmax v14.4s, v14.4s, v9.4s
+	WORD $0x4eaaf5ce // fmin v14.4s, v14.4s, v10.4s
+	WORD $0x6e20ddcf // fmul v15.4s, v14.4s, v0.4s
+	WORD $0x4e2189ef // frintn v15.4s, v15.4s
+	WORD $0x4ea1cdee // fmls v14.4s, v15.4s, v1.4s
+	WORD $0x4ea2cdee // fmls v14.4s, v15.4s, v2.4s
+	VMOV V7.B16, V16.B16
+	VMOV V6.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V5.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	VMOV V4.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V3.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	WORD $0x6e2eddd1 // fmul v17.4s, v14.4s, v14.4s
+	WORD $0x4e30ce2e // fmla v14.4s, v17.4s, v16.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x4e21a9ef // fcvtns v15.4s, v15.4s
+	WORD $0x4f3f05f1 // sshr v17.4s, v15.4s, #1
+	VSUB V17.S4, V15.S4, V15.S4
+	VSHL $23, V17.S4, V17.S4
+	VADD V8.S4, V17.S4, V17.S4
+	WORD $0x6e31ddce // fmul v14.4s, v14.4s, v17.4s
+	VSHL $23, V15.S4, V15.S4
+	VADD V8.S4, V15.S4, V15.S4
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x6e2efd0e // fdiv v14.4s, v8.4s, v14.4s
+	WORD $0x6e2cddce // fmul v14.4s, v14.4s, v12.4s
+	FMOVQ F14, 0(R3)
+	FMOVQ 16(R4), F12
+	FMOVQ 16(R5), F13
+	WORD $0x4eacd56e // fsub v14.4s, v11.4s, v12.4s
+	WORD $0x4e29f5ce // fmax v14.4s, v14.4s, v9.4s
+	WORD $0x4eaaf5ce // fmin v14.4s, v14.4s, v10.4s
+	WORD $0x6e20ddcf // fmul v15.4s, v14.4s, v0.4s
+	WORD $0x4e2189ef // frintn v15.4s, v15.4s
+	WORD $0x4ea1cdee // fmls v14.4s, v15.4s, v1.4s
+	WORD $0x4ea2cdee // fmls v14.4s, v15.4s, v2.4s
+	VMOV V7.B16, V16.B16
+	VMOV V6.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V5.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	VMOV V4.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V3.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	WORD $0x6e2eddd1 // fmul v17.4s, v14.4s, v14.4s
+	WORD $0x4e30ce2e // fmla v14.4s, v17.4s, v16.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x4e21a9ef // fcvtns v15.4s, v15.4s
+	WORD $0x4f3f05f1 // sshr v17.4s, v15.4s, #1
+	VSUB V17.S4, V15.S4, V15.S4
+	VSHL $23, V17.S4, V17.S4
+	VADD V8.S4, V17.S4, V17.S4
+	WORD $0x6e31ddce // fmul v14.4s, v14.4s, v17.4s
+	VSHL $23, V15.S4, V15.S4
+	VADD V8.S4, V15.S4, V15.S4
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x6e2efd0e // fdiv v14.4s, v8.4s, v14.4s
+	WORD $0x6e2cddce // fmul v14.4s, v14.4s, v12.4s
+	FMOVQ F14, 16(R3)
+	FMOVQ 32(R4), F12
+	FMOVQ 32(R5), F13
+	WORD $0x4eacd56e // fsub v14.4s, v11.4s, v12.4s
+	WORD $0x4e29f5ce // fmax v14.4s, v14.4s, v9.4s
+	WORD $0x4eaaf5ce // fmin v14.4s, v14.4s, v10.4s
+	WORD $0x6e20ddcf // fmul v15.4s, v14.4s, v0.4s
+	WORD $0x4e2189ef // frintn v15.4s, v15.4s
+	WORD $0x4ea1cdee // fmls v14.4s, v15.4s, v1.4s
+	WORD $0x4ea2cdee // fmls v14.4s, v15.4s, v2.4s
+	VMOV V7.B16, V16.B16
+	VMOV V6.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V5.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	VMOV V4.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V3.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	WORD $0x6e2eddd1 // fmul v17.4s, v14.4s, v14.4s
+	WORD $0x4e30ce2e // fmla v14.4s, v17.4s, v16.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x4e21a9ef // fcvtns v15.4s, v15.4s
+	WORD $0x4f3f05f1 // sshr v17.4s, v15.4s, #1
+	VSUB V17.S4, V15.S4, V15.S4
+	VSHL $23, V17.S4, V17.S4
+	VADD V8.S4, V17.S4, V17.S4
+	WORD $0x6e31ddce // fmul v14.4s, v14.4s, v17.4s
+	VSHL $23, V15.S4, V15.S4
+	VADD V8.S4, V15.S4, V15.S4
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x6e2efd0e // fdiv v14.4s, v8.4s, v14.4s
+	WORD $0x6e2cddce // fmul v14.4s, v14.4s, v12.4s
+	FMOVQ F14, 32(R3)
+	FMOVQ 48(R4), F12
+	FMOVQ 48(R5), F13
+	WORD $0x4eacd56e // fsub v14.4s, v11.4s, v12.4s
+	WORD $0x4e29f5ce // fmax v14.4s, v14.4s, v9.4s
+	WORD $0x4eaaf5ce // fmin v14.4s, v14.4s, v10.4s
+	WORD $0x6e20ddcf // fmul v15.4s, v14.4s, v0.4s
+	WORD $0x4e2189ef // frintn v15.4s, v15.4s
+	WORD $0x4ea1cdee // fmls v14.4s, v15.4s, v1.4s
+	WORD $0x4ea2cdee // fmls v14.4s, v15.4s, v2.4s
+	VMOV V7.B16, V16.B16
+	VMOV V6.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V5.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	VMOV V4.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V3.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	WORD $0x6e2eddd1 // fmul v17.4s, v14.4s, v14.4s
+	WORD $0x4e30ce2e // fmla v14.4s, v17.4s, v16.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x4e21a9ef // fcvtns v15.4s, v15.4s
+	WORD $0x4f3f05f1 // sshr v17.4s, v15.4s, #1
+	VSUB V17.S4, V15.S4, V15.S4
+	VSHL $23, V17.S4, V17.S4
+	VADD V8.S4, V17.S4, V17.S4
+	WORD $0x6e31ddce // fmul v14.4s, v14.4s, v17.4s
+	VSHL $23, V15.S4, V15.S4
+	VADD V8.S4, V15.S4, V15.S4
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x6e2efd0e // fdiv v14.4s, v8.4s, v14.4s
+	WORD $0x6e2cddce // fmul v14.4s, v14.4s, v12.4s
+	FMOVQ F14, 48(R3)
+	ADD $64, R3, R3
+	ADD $64, R4, R4
+	ADD $64, R5, R5
+	SUBS $1, R6, R6
+	BNE panel
+	MOVD R1, FPCR
+	RET
+
+// func swishBackwardNEON(args *byte)
+TEXT ·swishBackwardNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 16(R0), R5
+	MOVD 24(R0), R6
+	MOVD $mathConstants<>(SB), R7
+	FMOVQ 0(R7), F0
+	FMOVQ 16(R7), F1
+	FMOVQ 32(R7), F2
+	FMOVQ 48(R7), F3
+	FMOVQ 64(R7), F4
+	FMOVQ 80(R7), F5
+	FMOVQ 96(R7), F6
+	FMOVQ 112(R7), F7
+	FMOVQ 288(R7), F8
+	FMOVQ 224(R7), F9
+	FMOVQ 256(R7), F10
+	FMOVQ 272(R7), F11
+
+panel:
+	FMOVQ 0(R4), F12
+	FMOVQ 0(R5), F13
+	VMOV V13.B16, V14.B16
+	WORD $0x4e29f5ce // fmax v14.4s, v14.4s, v9.4s
+	WORD $0x4eaaf5ce // fmin v14.4s, v14.4s, v10.4s
+	VMOV V14.B16, V15.B16
+	WORD $0x6e20ddd0 // fmul v16.4s, v14.4s, v0.4s
+	WORD $0x4e218a10 // frintn v16.4s, v16.4s
+	WORD $0x4ea1ce0e // fmls v14.4s, v16.4s, v1.4s
+	WORD $0x4ea2ce0e // fmls v14.4s, v16.4s, v2.4s
+	VMOV V7.B16, V17.B16
+	VMOV V6.B16, V18.B16
+	WORD $0x4e2ece32 // fmla v18.4s, v17.4s, v14.4s
+	VMOV V5.B16, V17.B16
+	WORD $0x4e2ece51 // fmla v17.4s, v18.4s, v14.4s
+	VMOV V4.B16, V18.B16
+	WORD $0x4e2ece32 // fmla v18.4s, v17.4s, v14.4s
+	VMOV V3.B16, V17.B16
+	WORD $0x4e2ece51 // fmla v17.4s, v18.4s, v14.4s
+	WORD $0x6e2eddd2 // fmul v18.4s, v14.4s, v14.4s
+	WORD $0x4e31ce4e // fmla v14.4s, v18.4s, v17.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x4e21aa10 // fcvtns v16.4s, v16.4s
+	WORD $0x4f3f0612 // sshr v18.4s, v16.4s, #1
+	VSUB V18.S4, V16.S4, V16.S4
+	VSHL $23, V18.S4, V18.S4
+	VADD V8.S4, V18.S4, V18.S4
+	WORD $0x6e32ddce // fmul v14.4s, v14.4s, v18.4s
+	VSHL $23, V16.S4, V16.S4
+	VADD V8.S4, V16.S4, V16.S4
+	WORD $0x6e30ddce // fmul v14.4s, v14.4s, v16.4s
+	WORD $0x4e28d5d0 // fadd v16.4s, v14.4s, v8.4s
+	WORD $0x6e30fd10 // fdiv v16.4s, v8.4s, v16.4s
+	VMOV V8.B16, V17.B16
+	WORD $0x4e30cdf1 // fmla v17.4s, v15.4s, v16.4s
+	WORD $0x6e30ddce // fmul v14.4s, v14.4s, v16.4s
+	WORD $0x6e31ddce // fmul v14.4s, v14.4s, v17.4s
+	WORD $0x4e2bcdae // fmla v14.4s, v13.4s, v11.4s
+	WORD $0x6e2cddce // fmul v14.4s, v14.4s, v12.4s
+	FMOVQ F14, 0(R3)
+	FMOVQ 16(R4), F12
+	FMOVQ 16(R5), F13
+	VMOV V13.B16, V14.B16
+	WORD $0x4e29f5ce // fmax v14.4s, v14.4s, v9.4s
+	WORD $0x4eaaf5ce // fmin v14.4s, v14.4s, v10.4s
+	VMOV V14.B16, V15.B16
+	WORD $0x6e20ddd0 // fmul v16.4s, v14.4s, v0.4s
+	WORD $0x4e218a10 // frintn v16.4s, v16.4s
+	WORD $0x4ea1ce0e // fmls v14.4s, v16.4s, v1.4s
+	WORD $0x4ea2ce0e // fmls v14.4s, v16.4s, v2.4s
+	VMOV V7.B16, V17.B16
+	VMOV V6.B16, V18.B16
+	WORD $0x4e2ece32 // fmla v18.4s, v17.4s, v14.4s
+	VMOV V5.B16, V17.B16
+	WORD $0x4e2ece51 // fmla v17.4s, v18.4s, v14.4s
+	VMOV V4.B16, V18.B16
+	WORD $0x4e2ece32 // fmla v18.4s, v17.4s, v14.4s
+	VMOV V3.B16, V17.B16
+	WORD $0x4e2ece51 // fmla v17.4s, v18.4s, v14.4s
+	WORD $0x6e2eddd2 // fmul v18.4s, v14.4s, v14.4s
+	WORD $0x4e31ce4e // fmla v14.4s, v18.4s, v17.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x4e21aa10 // fcvtns v16.4s, v16.4s
+	WORD $0x4f3f0612 // sshr v18.4s, v16.4s, #1
+	VSUB V18.S4, V16.S4, V16.S4
+	VSHL $23, V18.S4, V18.S4
+	VADD V8.S4, V18.S4, V18.S4
+	WORD $0x6e32ddce // fmul v14.4s, v14.4s, v18.4s
+	VSHL $23, V16.S4, V16.S4
+	VADD V8.S4, V16.S4, V16.S4
+	WORD $0x6e30ddce // fmul v14.4s, v14.4s, v16.4s
+	WORD $0x4e28d5d0 // fadd v16.4s, v14.4s, v8.4s
+	WORD $0x6e30fd10 // fdiv v16.4s, v8.4s, v16.4s
+	VMOV V8.B16, V17.B16
+	WORD $0x4e30cdf1 // fmla v17.4s, v15.4s, v16.4s
+	WORD $0x6e30ddce // fmul v14.4s, v14.4s, v16.4s
+	WORD $0x6e31ddce // fmul v14.4s, v14.4s, v17.4s
+	WORD $0x4e2bcdae // fmla v14.4s, v13.4s, v11.4s
+	WORD $0x6e2cddce // fmul v14.4s, v14.4s, v12.4s
+	FMOVQ F14, 16(R3)
+	FMOVQ 32(R4), F12
+	FMOVQ 32(R5), F13
+	VMOV V13.B16, V14.B16
+	WORD $0x4e29f5ce // fmax v14.4s, v14.4s, v9.4s
+	WORD $0x4eaaf5ce // fmin v14.4s, v14.4s, v10.4s
+	VMOV V14.B16, V15.B16
+	WORD $0x6e20ddd0 // fmul v16.4s, v14.4s, v0.4s
+	WORD $0x4e218a10 // frintn v16.4s, v16.4s
+	WORD $0x4ea1ce0e // fmls v14.4s, v16.4s, v1.4s
+	WORD $0x4ea2ce0e // fmls v14.4s, v16.4s, v2.4s
+	VMOV V7.B16, V17.B16
+	VMOV V6.B16, V18.B16
+	WORD $0x4e2ece32 // fmla v18.4s, v17.4s, v14.4s
+	VMOV V5.B16, V17.B16
+	WORD $0x4e2ece51 // fmla v17.4s, v18.4s, v14.4s
+	VMOV V4.B16, V18.B16
+	WORD $0x4e2ece32 // fmla v18.4s, v17.4s, v14.4s
+	VMOV V3.B16, V17.B16
+	WORD $0x4e2ece51 // fmla v17.4s, v18.4s, v14.4s
+	WORD $0x6e2eddd2 // fmul v18.4s, v14.4s, v14.4s
+	WORD $0x4e31ce4e // fmla v14.4s, v18.4s, v17.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x4e21aa10 // fcvtns v16.4s, v16.4s
+	WORD $0x4f3f0612 // sshr v18.4s, v16.4s, #1
+	VSUB V18.S4, V16.S4, V16.S4
+	VSHL $23, V18.S4, V18.S4
+	VADD V8.S4, V18.S4, V18.S4
+	WORD $0x6e32ddce // fmul v14.4s, v14.4s, v18.4s
+	VSHL $23, V16.S4, V16.S4
+	VADD V8.S4, V16.S4, V16.S4
+	WORD $0x6e30ddce // fmul v14.4s, v14.4s, v16.4s
+	WORD $0x4e28d5d0 // fadd v16.4s, v14.4s, v8.4s
+	WORD $0x6e30fd10 // fdiv v16.4s, v8.4s, v16.4s
+	VMOV V8.B16, V17.B16
+	WORD $0x4e30cdf1 // fmla v17.4s, v15.4s, v16.4s
+	WORD $0x6e30ddce // fmul v14.4s, v14.4s, v16.4s
+	WORD $0x6e31ddce // fmul v14.4s, v14.4s, v17.4s
+	WORD $0x4e2bcdae // fmla v14.4s, v13.4s, v11.4s
+	WORD $0x6e2cddce // fmul v14.4s, v14.4s, v12.4s
+	FMOVQ F14, 32(R3)
+	FMOVQ 48(R4), F12
+	FMOVQ 48(R5), F13
+	VMOV V13.B16, V14.B16
+	WORD $0x4e29f5ce // fmax v14.4s, v14.4s, v9.4s
+	WORD $0x4eaaf5ce // fmin v14.4s, v14.4s, v10.4s
+	VMOV V14.B16, V15.B16
+	WORD $0x6e20ddd0 // fmul v16.4s, v14.4s, v0.4s
+	WORD $0x4e218a10 // frintn v16.4s, v16.4s
+	WORD $0x4ea1ce0e // fmls v14.4s, v16.4s, v1.4s
+	WORD $0x4ea2ce0e // fmls v14.4s, v16.4s, v2.4s
+	VMOV V7.B16, V17.B16
+	VMOV V6.B16, V18.B16
+	WORD $0x4e2ece32 // fmla v18.4s, v17.4s, v14.4s
+	VMOV V5.B16, V17.B16
+	WORD $0x4e2ece51 // fmla v17.4s, v18.4s, v14.4s
+	VMOV V4.B16, V18.B16
+	WORD $0x4e2ece32 // fmla v18.4s, v17.4s, v14.4s
+	VMOV V3.B16, V17.B16
+	WORD $0x4e2ece51 // fmla v17.4s, v18.4s, v14.4s
+	WORD $0x6e2eddd2 // fmul v18.4s, v14.4s, v14.4s
+	WORD $0x4e31ce4e // fmla v14.4s, v18.4s, v17.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x4e21aa10 // fcvtns v16.4s, v16.4s
+	WORD $0x4f3f0612 // sshr v18.4s, v16.4s, #1
+	VSUB V18.S4, V16.S4, V16.S4
+	VSHL $23, V18.S4, V18.S4
+	VADD V8.S4, V18.S4, V18.S4
+	WORD $0x6e32ddce // fmul v14.4s, v14.4s, v18.4s
+	VSHL $23, V16.S4, V16.S4
+	VADD V8.S4, V16.S4, V16.S4
+	WORD $0x6e30ddce // fmul v14.4s, v14.4s, v16.4s
+	WORD $0x4e28d5d0 // fadd v16.4s, v14.4s, v8.4s
+	WORD $0x6e30fd10 // fdiv v16.4s, v8.4s, v16.4s
+	VMOV V8.B16, V17.B16
+	WORD $0x4e30cdf1 // fmla v17.4s, v15.4s, v16.4s
+	WORD $0x6e30ddce // fmul v14.4s, v14.4s, v16.4s
+	WORD $0x6e31ddce // fmul v14.4s, v14.4s, v17.4s
+	WORD $0x4e2bcdae // fmla v14.4s, v13.4s, v11.4s
+	WORD $0x6e2cddce // fmul v14.4s, v14.4s, v12.4s
+	FMOVQ F14, 48(R3)
+	ADD $64, R3, R3
+	ADD $64, R4, R4
+	ADD $64, R5, R5
+	SUBS $1, R6, R6
+	BNE panel
+	MOVD R1, FPCR
+	RET
+
+// func sigmoidNEON(args *byte)
+TEXT ·sigmoidNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 16(R0), R5
+	MOVD 24(R0), R6
+	MOVD $mathConstants<>(SB), R7
+	FMOVQ 0(R7), F0
+	FMOVQ 16(R7), F1
+	FMOVQ 32(R7), F2
+	FMOVQ 48(R7), F3
+	FMOVQ 64(R7), F4
+	FMOVQ 80(R7), F5
+	FMOVQ 96(R7), F6
+	FMOVQ 112(R7), F7
+	FMOVQ 288(R7), F8
+	FMOVQ 224(R7), F9
+	FMOVQ 240(R7), F10
+	FMOVQ 272(R7), F11
+
+panel:
+	FMOVQ 0(R4), F12
+	FMOVQ 0(R5), F13
+	WORD $0x4eacd56e // fsub v14.4s, v11.4s, v12.4s
+	WORD $0x4e29f5ce // fmax v14.4s, v14.4s, v9.4s
+	WORD $0x4eaaf5ce // fmin v14.4s, v14.4s, v10.4s
+	WORD $0x6e20ddcf // fmul v15.4s, v14.4s, v0.4s
+	WORD $0x4e2189ef // frintn v15.4s, v15.4s
+	WORD $0x4ea1cdee // fmls v14.4s, v15.4s, v1.4s
+	WORD $0x4ea2cdee // fmls v14.4s, v15.4s, v2.4s
+	VMOV V7.B16, V16.B16
+	VMOV V6.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V5.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	VMOV V4.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V3.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	WORD $0x6e2eddd1 // fmul v17.4s, v14.4s, v14.4s
+	WORD $0x4e30ce2e // fmla v14.4s, v17.4s, v16.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x4e21a9ef // fcvtns v15.4s, v15.4s
+	WORD $0x4f3f05f1 // sshr v17.4s, v15.4s, #1
+	VSUB V17.S4, V15.S4, V15.S4
+	VSHL $23, V17.S4, V17.S4
+	VADD V8.S4, V17.S4, V17.S4
+	WORD $0x6e31ddce // fmul v14.4s, v14.4s, v17.4s
+	VSHL $23, V15.S4, V15.S4
+	VADD V8.S4, V15.S4, V15.S4
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x6e2efd0e // fdiv v14.4s, v8.4s, v14.4s
+	FMOVQ F14, 0(R3)
+	FMOVQ 16(R4), F12
+	FMOVQ 16(R5), F13
+	WORD $0x4eacd56e // fsub v14.4s, v11.4s, v12.4s
+	WORD $0x4e29f5ce // fmax v14.4s, v14.4s, v9.4s
+	WORD $0x4eaaf5ce // fmin v14.4s, v14.4s, v10.4s
+	WORD $0x6e20ddcf // fmul v15.4s, v14.4s, v0.4s
+	WORD $0x4e2189ef // frintn v15.4s, v15.4s
+	WORD $0x4ea1cdee // fmls v14.4s, v15.4s, v1.4s
+	WORD $0x4ea2cdee // fmls v14.4s, v15.4s, v2.4s
+	VMOV V7.B16, V16.B16
+	VMOV V6.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V5.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	VMOV V4.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V3.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	WORD $0x6e2eddd1 // fmul v17.4s, v14.4s, v14.4s
+	WORD $0x4e30ce2e // fmla v14.4s, v17.4s, v16.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x4e21a9ef // fcvtns v15.4s, v15.4s
+	WORD $0x4f3f05f1 // sshr v17.4s, v15.4s, #1
+	VSUB V17.S4, V15.S4, V15.S4
+	VSHL $23, V17.S4, V17.S4
+	VADD V8.S4, V17.S4, V17.S4
+	WORD $0x6e31ddce // fmul v14.4s, v14.4s, v17.4s
+	VSHL $23, V15.S4, V15.S4
+	VADD V8.S4, V15.S4, V15.S4
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x6e2efd0e // fdiv v14.4s, v8.4s, v14.4s
+	FMOVQ F14, 16(R3)
+	FMOVQ 32(R4), F12
+	FMOVQ 32(R5), F13
+	WORD $0x4eacd56e // fsub v14.4s, v11.4s, v12.4s
+	WORD $0x4e29f5ce // fmax v14.4s, v14.4s, v9.4s
+	WORD $0x4eaaf5ce // fmin v14.4s, v14.4s, v10.4s
+	WORD $0x6e20ddcf // fmul v15.4s, v14.4s, v0.4s
+	WORD $0x4e2189ef // frintn v15.4s, v15.4s
+	WORD $0x4ea1cdee // fmls v14.4s, v15.4s, v1.4s
+	WORD $0x4ea2cdee // fmls v14.4s, v15.4s, v2.4s
+	VMOV V7.B16, V16.B16
+	VMOV V6.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V5.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	VMOV V4.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V3.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	WORD $0x6e2eddd1 // fmul v17.4s, v14.4s, v14.4s
+	WORD $0x4e30ce2e // fmla v14.4s, v17.4s, v16.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x4e21a9ef // fcvtns v15.4s, v15.4s
+	WORD $0x4f3f05f1 // sshr v17.4s, v15.4s, #1
+	VSUB V17.S4, V15.S4, V15.S4
+	VSHL $23, V17.S4, V17.S4
+	VADD V8.S4, V17.S4, V17.S4
+	WORD $0x6e31ddce // fmul v14.4s, v14.4s, v17.4s
+	VSHL $23, V15.S4, V15.S4
+	VADD V8.S4, V15.S4, V15.S4
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x6e2efd0e // fdiv v14.4s, v8.4s, v14.4s
+	FMOVQ F14, 32(R3)
+	FMOVQ 48(R4), F12
+	FMOVQ 48(R5), F13
+	WORD $0x4eacd56e // fsub v14.4s, v11.4s, v12.4s
+	WORD $0x4e29f5ce // fmax v14.4s, v14.4s, v9.4s
+	WORD $0x4eaaf5ce // fmin v14.4s, v14.4s, v10.4s
+	WORD $0x6e20ddcf // fmul v15.4s, v14.4s, v0.4s
+	WORD $0x4e2189ef // frintn v15.4s, v15.4s
+	WORD $0x4ea1cdee // fmls v14.4s, v15.4s, v1.4s
+	WORD $0x4ea2cdee // fmls v14.4s, v15.4s, v2.4s
+	VMOV V7.B16, V16.B16
+	VMOV V6.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V5.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	VMOV V4.B16, V17.B16
+	WORD $0x4e2ece11 // fmla v17.4s, v16.4s, v14.4s
+	VMOV V3.B16, V16.B16
+	WORD $0x4e2ece30 // fmla v16.4s, v17.4s, v14.4s
+	WORD $0x6e2eddd1 // fmul v17.4s, v14.4s, v14.4s
+	WORD $0x4e30ce2e // fmla v14.4s, v17.4s, v16.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x4e21a9ef // fcvtns v15.4s, v15.4s
+	WORD $0x4f3f05f1 // sshr v17.4s, v15.4s, #1
+	VSUB V17.S4, V15.S4, V15.S4
+	VSHL $23, V17.S4, V17.S4
+	VADD V8.S4, V17.S4, V17.S4
+	WORD $0x6e31ddce // fmul v14.4s, v14.4s, v17.4s
+	VSHL $23, V15.S4, V15.S4
+	VADD V8.S4, V15.S4, V15.S4
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e28d5ce // fadd v14.4s, v14.4s, v8.4s
+	WORD $0x6e2efd0e // fdiv v14.4s, v8.4s, v14.4s
+	FMOVQ F14, 48(R3)
+	ADD $64, R3, R3
+	ADD $64, R4, R4
+	ADD $64, R5, R5
+	SUBS $1, R6, R6
+	BNE panel
+	MOVD R1, FPCR
+	RET
+
+// func sigmoidBackwardNEON(args *byte)
+TEXT ·sigmoidBackwardNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 16(R0), R5
+	MOVD 24(R0), R6
+	MOVD $mathConstants<>(SB), R7
+	FMOVQ 0(R7), F0
+	FMOVQ 16(R7), F1
+	FMOVQ 32(R7), F2
+	FMOVQ 48(R7), F3
+	FMOVQ 64(R7), F4
+	FMOVQ 80(R7), F5
+	FMOVQ 96(R7), F6
+	FMOVQ 112(R7), F7
+	FMOVQ 288(R7), F8
+	FMOVQ 224(R7), F9
+
+panel:
+	FMOVQ 0(R4), F10
+	FMOVQ 0(R5), F11
+	WORD $0x4eabd50c // fsub v12.4s, v8.4s, v11.4s
+	WORD $0x6e2bdd4d // fmul v13.4s, v10.4s, v11.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	FMOVQ F12, 0(R3)
+	FMOVQ 16(R4), F10
+	FMOVQ 16(R5), F11
+	WORD $0x4eabd50c // fsub v12.4s, v8.4s, v11.4s
+	WORD $0x6e2bdd4d // fmul v13.4s, v10.4s, v11.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	FMOVQ F12, 16(R3)
+	FMOVQ 32(R4), F10
+	FMOVQ 32(R5), F11
+	WORD $0x4eabd50c // fsub v12.4s, v8.4s, v11.4s
+	WORD $0x6e2bdd4d // fmul v13.4s, v10.4s, v11.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	FMOVQ F12, 32(R3)
+	FMOVQ 48(R4), F10
+	FMOVQ 48(R5), F11
+	WORD $0x4eabd50c // fsub v12.4s, v8.4s, v11.4s
+	WORD $0x6e2bdd4d // fmul v13.4s, v10.4s, v11.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	FMOVQ F12, 48(R3)
+	ADD $64, R3, R3
+	ADD $64, R4, R4
+	ADD $64, R5, R5
+	SUBS $1, R6, R6
+	BNE panel
+	MOVD R1, FPCR
+	RET
+
+// func tanhNEON(args *byte)
+TEXT ·tanhNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 16(R0), R5
+	MOVD 24(R0), R6
+	MOVD $mathConstants<>(SB), R7
+	FMOVQ 0(R7), F0
+	FMOVQ 16(R7), F1
+	FMOVQ 32(R7), F2
+	FMOVQ 48(R7), F3
+	FMOVQ 64(R7), F4
+	FMOVQ 80(R7), F5
+	FMOVQ 96(R7), F6
+	FMOVQ 112(R7), F7
+	FMOVQ 288(R7), F8
+	FMOVQ 224(R7), F9
+	FMOVQ 128(R7), F10
+	FMOVQ 144(R7), F11
+	FMOVQ 160(R7), F12
+	FMOVQ 176(R7), F13
+	FMOVQ 192(R7), F14
+	FMOVQ 208(R7), F15
+	FMOVQ 256(R7), F16
+	FMOVQ 336(R7), F17
+	FMOVQ 304(R7), F18
+
+panel:
+	FMOVQ 0(R4), F19
+	FMOVQ 0(R5), F20
+	VAND V17.B16, V19.B16, V21.B16
+	VEOR V21.B16, V19.B16, V22.B16
+	WORD $0x6e33de77 // fmul v23.4s, v19.4s, v19.4s
+	VMOV V14.B16, V24.B16
+	VMOV V13.B16, V25.B16
+	WORD $0x4e37cf19 // fmla v25.4s, v24.4s, v23.4s
+	VMOV V12.B16, V24.B16
+	WORD $0x4e37cf38 // fmla v24.4s, v25.4s, v23.4s
+	VMOV V11.B16, V25.B16
+	WORD $0x4e37cf19 // fmla v25.4s, v24.4s, v23.4s
+	VMOV V10.B16, V24.B16
+	WORD $0x4e37cf38 // fmla v24.4s, v25.4s, v23.4s
+	WORD $0x6e33def7 // fmul v23.4s, v23.4s, v19.4s
+	VMOV V19.B16, V26.B16
+	WORD $0x4e38cefa // fmla v26.4s, v23.4s, v24.4s
+	WORD $0x4e35d6bb // fadd v27.4s, v21.4s, v21.4s
+	WORD $0x4e29f77b // fmax v27.4s, v27.4s, v9.4s
+	WORD $0x4eb0f77b // fmin v27.4s, v27.4s, v16.4s
+	WORD $0x6e20df7c // fmul v28.4s, v27.4s, v0.4s
+	WORD $0x4e218b9c // frintn v28.4s, v28.4s
+	WORD $0x4ea1cf9b // fmls v27.4s, v28.4s, v1.4s
+	WORD $0x4ea2cf9b // fmls v27.4s, v28.4s, v2.4s
+	VMOV V7.B16, V29.B16
+	VMOV V6.B16, V30.B16
+	WORD $0x4e3bcfbe // fmla v30.4s, v29.4s, v27.4s
+	VMOV V5.B16, V29.B16
+	WORD $0x4e3bcfdd // fmla v29.4s, v30.4s, v27.4s
+	VMOV V4.B16, V30.B16
+	WORD $0x4e3bcfbe // fmla v30.4s, v29.4s, v27.4s
+	VMOV V3.B16, V29.B16
+	WORD $0x4e3bcfdd // fmla v29.4s, v30.4s, v27.4s
+	WORD $0x6e3bdf7e // fmul v30.4s, v27.4s, v27.4s
+	WORD $0x4e3dcfdb // fmla v27.4s, v30.4s, v29.4s
+	WORD $0x4e28d77b // fadd v27.4s, v27.4s, v8.4s
+	WORD $0x4e21ab9c // fcvtns v28.4s, v28.4s
+	WORD $0x4f3f079e // sshr v30.4s, v28.4s, #1
+	VSUB V30.S4, V28.S4, V28.S4
+	VSHL $23, V30.S4, V30.S4
+	VADD V8.S4, V30.S4, V30.S4
+	WORD $0x6e3edf7b // fmul v27.4s, v27.4s, v30.4s
+	VSHL $23, V28.S4, V28.S4
+	VADD V8.S4, V28.S4, V28.S4
+	WORD $0x6e3cdf7b // fmul v27.4s, v27.4s, v28.4s
+	WORD $0x4e28d77b // fadd v27.4s, v27.4s, v8.4s
+	WORD $0x6e3bfe5b // fdiv v27.4s, v18.4s, v27.4s
+	WORD $0x4ebbd51b // fsub v27.4s, v8.4s, v27.4s
+	VEOR V22.B16, V27.B16, V27.B16
+	WORD $0x6eb5e5f5 // fcmgt v21.4s, v15.4s, v21.4s
+	VBSL V27.B16, V26.B16, V21.B16
+	FMOVQ F21, 0(R3)
+	FMOVQ 16(R4), F19
+	FMOVQ 16(R5), F20
+	VAND V17.B16, V19.B16, V21.B16
+	VEOR V21.B16, V19.B16, V22.B16
+	WORD $0x6e33de77 // fmul v23.4s, v19.4s, v19.4s
+	VMOV V14.B16, V24.B16
+	VMOV V13.B16, V25.B16
+	WORD $0x4e37cf19 // fmla v25.4s, v24.4s, v23.4s
+	VMOV V12.B16, V24.B16
+	WORD $0x4e37cf38 // fmla v24.4s, v25.4s, v23.4s
+	VMOV V11.B16, V25.B16
+	WORD $0x4e37cf19 // fmla v25.4s, v24.4s, v23.4s
+	VMOV V10.B16, V24.B16
+	WORD $0x4e37cf38 // fmla v24.4s, v25.4s, v23.4s
+	WORD $0x6e33def7 // fmul v23.4s, v23.4s, v19.4s
+	VMOV V19.B16, V26.B16
+	WORD $0x4e38cefa // fmla v26.4s, v23.4s, v24.4s
+	WORD $0x4e35d6bb // fadd v27.4s, v21.4s, v21.4s
+	WORD $0x4e29f77b // fmax v27.4s, v27.4s, v9.4s
+	WORD $0x4eb0f77b // fmin v27.4s, v27.4s, v16.4s
+	WORD $0x6e20df7c // fmul v28.4s, v27.4s, v0.4s
+	WORD $0x4e218b9c // frintn v28.4s, v28.4s
+	WORD $0x4ea1cf9b // fmls v27.4s, v28.4s, v1.4s
+	WORD $0x4ea2cf9b // fmls v27.4s, v28.4s, v2.4s
+	VMOV V7.B16, V29.B16
+	VMOV V6.B16, V30.B16
+	WORD $0x4e3bcfbe // fmla v30.4s, v29.4s, v27.4s
+	VMOV V5.B16, V29.B16
+	WORD $0x4e3bcfdd // fmla v29.4s, v30.4s, v27.4s
+	VMOV V4.B16, V30.B16
+	WORD $0x4e3bcfbe // fmla v30.4s, v29.4s, v27.4s
+	VMOV V3.B16, V29.B16
+	WORD $0x4e3bcfdd // fmla v29.4s, v30.4s, v27.4s
+	WORD $0x6e3bdf7e // fmul v30.4s, v27.4s, v27.4s
+	WORD $0x4e3dcfdb // fmla v27.4s, v30.4s, v29.4s
+	WORD $0x4e28d77b // fadd v27.4s, v27.4s, v8.4s
+	WORD $0x4e21ab9c // fcvtns v28.4s, v28.4s
+	WORD $0x4f3f079e // sshr v30.4s, v28.4s, #1
+	VSUB V30.S4, V28.S4, V28.S4
+	VSHL $23, V30.S4, V30.S4
+	VADD V8.S4, V30.S4, V30.S4
+	WORD $0x6e3edf7b // fmul v27.4s, v27.4s, v30.4s
+	VSHL $23, V28.S4, V28.S4
+	VADD V8.S4, V28.S4, V28.S4
+	WORD $0x6e3cdf7b // fmul v27.4s, v27.4s, v28.4s
+	WORD $0x4e28d77b // fadd v27.4s, v27.4s, v8.4s
+	WORD $0x6e3bfe5b // fdiv v27.4s, v18.4s, v27.4s
+	WORD $0x4ebbd51b // fsub v27.4s, v8.4s, v27.4s
+	VEOR V22.B16, V27.B16, V27.B16
+	WORD $0x6eb5e5f5 // fcmgt v21.4s, v15.4s, v21.4s
+	VBSL V27.B16, V26.B16, V21.B16
+	FMOVQ F21, 16(R3)
+	FMOVQ 32(R4), F19
+	FMOVQ 32(R5), F20
+	VAND V17.B16, V19.B16, V21.B16
+	VEOR V21.B16, V19.B16, V22.B16
+	WORD $0x6e33de77 // fmul v23.4s, v19.4s, v19.4s
+	VMOV V14.B16, V24.B16
+	VMOV V13.B16, V25.B16
+	WORD $0x4e37cf19 // fmla v25.4s, v24.4s, v23.4s
+	VMOV V12.B16, V24.B16
+	WORD $0x4e37cf38 // fmla v24.4s, v25.4s, v23.4s
+	VMOV V11.B16, V25.B16
+	WORD $0x4e37cf19 // fmla v25.4s, v24.4s, v23.4s
+	VMOV V10.B16, V24.B16
+	WORD $0x4e37cf38 // fmla v24.4s, v25.4s, v23.4s
+	WORD $0x6e33def7 // fmul v23.4s, v23.4s, v19.4s
+	VMOV V19.B16, V26.B16
+	WORD $0x4e38cefa // fmla v26.4s, v23.4s, v24.4s
+	WORD $0x4e35d6bb // fadd v27.4s, v21.4s, v21.4s
+	WORD $0x4e29f77b // fmax v27.4s, v27.4s, v9.4s
+	WORD $0x4eb0f77b // fmin v27.4s, v27.4s, v16.4s
+	WORD $0x6e20df7c // fmul v28.4s, v27.4s, v0.4s
+	WORD $0x4e218b9c // frintn v28.4s, v28.4s
+	WORD $0x4ea1cf9b // fmls v27.4s, v28.4s, v1.4s
+	WORD $0x4ea2cf9b // fmls v27.4s, v28.4s, v2.4s
+	VMOV V7.B16, V29.B16
+	VMOV V6.B16, V30.B16
+	WORD $0x4e3bcfbe // fmla v30.4s, v29.4s, v27.4s
+	VMOV V5.B16, V29.B16
+	WORD $0x4e3bcfdd // fmla v29.4s, v30.4s, v27.4s
+	VMOV V4.B16, V30.B16
+	WORD $0x4e3bcfbe // fmla v30.4s, v29.4s, v27.4s
+	VMOV V3.B16, V29.B16
+	WORD $0x4e3bcfdd // fmla v29.4s, v30.4s, v27.4s
+	WORD $0x6e3bdf7e // fmul v30.4s, v27.4s, v27.4s
+	WORD $0x4e3dcfdb // fmla v27.4s, v30.4s, v29.4s
+	WORD $0x4e28d77b // fadd v27.4s, v27.4s, v8.4s
+	WORD $0x4e21ab9c // fcvtns v28.4s, v28.4s
+	WORD $0x4f3f079e // sshr v30.4s, v28.4s, #1
+	VSUB V30.S4, V28.S4, V28.S4
+	VSHL $23, V30.S4, V30.S4
+	VADD V8.S4, V30.S4, V30.S4
+	WORD $0x6e3edf7b // fmul v27.4s, v27.4s, v30.4s
+	VSHL $23, V28.S4, V28.S4
+	VADD V8.S4, V28.S4, V28.S4
+	WORD $0x6e3cdf7b // fmul v27.4s, v27.4s, v28.4s
+	WORD $0x4e28d77b // fadd v27.4s, v27.4s, v8.4s
+	WORD $0x6e3bfe5b // fdiv v27.4s, v18.4s, v27.4s
+	WORD $0x4ebbd51b // fsub v27.4s, v8.4s, v27.4s
+	VEOR V22.B16, V27.B16, V27.B16
+	WORD $0x6eb5e5f5 // fcmgt v21.4s, v15.4s, v21.4s
+	VBSL V27.B16, V26.B16, V21.B16
+	FMOVQ F21, 32(R3)
+	FMOVQ 48(R4), F19
+	FMOVQ 48(R5), F20
+	VAND V17.B16, V19.B16, V21.B16
+	VEOR V21.B16, V19.B16, V22.B16
+	WORD $0x6e33de77 // fmul v23.4s, v19.4s, v19.4s
+	VMOV V14.B16, V24.B16
+	VMOV V13.B16, V25.B16
+	WORD $0x4e37cf19 // fmla v25.4s, v24.4s, v23.4s
+	VMOV V12.B16, V24.B16
+	WORD $0x4e37cf38 // fmla v24.4s, v25.4s, v23.4s
+	VMOV V11.B16, V25.B16
+	WORD $0x4e37cf19 // fmla v25.4s, v24.4s, v23.4s
+	VMOV V10.B16, V24.B16
+	WORD $0x4e37cf38 // fmla v24.4s, v25.4s, v23.4s
+	WORD $0x6e33def7 // fmul v23.4s, v23.4s, v19.4s
+	VMOV V19.B16, V26.B16
+	WORD $0x4e38cefa // fmla v26.4s, v23.4s, v24.4s
+	WORD $0x4e35d6bb // fadd v27.4s, v21.4s, v21.4s
+	WORD $0x4e29f77b // fmax v27.4s, v27.4s, v9.4s
+	WORD $0x4eb0f77b // fmin v27.4s, v27.4s, v16.4s
+	WORD $0x6e20df7c // fmul v28.4s, v27.4s, v0.4s
+	WORD $0x4e218b9c // frintn v28.4s, v28.4s
+	WORD $0x4ea1cf9b // fmls v27.4s, v28.4s, v1.4s
+	WORD $0x4ea2cf9b // fmls v27.4s, v28.4s, v2.4s
+	VMOV V7.B16, V29.B16
+	VMOV V6.B16, V30.B16
+	WORD $0x4e3bcfbe // fmla v30.4s, v29.4s, v27.4s
+	VMOV V5.B16, V29.B16
+	WORD $0x4e3bcfdd // fmla v29.4s, v30.4s, v27.4s
+	VMOV V4.B16, V30.B16
+	WORD $0x4e3bcfbe // fmla v30.4s, v29.4s, v27.4s
+	VMOV V3.B16, V29.B16
+	WORD $0x4e3bcfdd // fmla v29.4s, v30.4s, v27.4s
+	WORD $0x6e3bdf7e // fmul v30.4s, v27.4s, v27.4s
+	WORD $0x4e3dcfdb // fmla v27.4s, v30.4s, v29.4s
+	WORD $0x4e28d77b // fadd v27.4s, v27.4s, v8.4s
+	WORD $0x4e21ab9c // fcvtns v28.4s, v28.4s
+	WORD $0x4f3f079e // sshr v30.4s, v28.4s, #1
+	VSUB V30.S4, V28.S4, V28.S4
+	VSHL $23, V30.S4, V30.S4
+	VADD V8.S4, V30.S4, V30.S4
+	WORD $0x6e3edf7b // fmul v27.4s, v27.4s, v30.4s
+	VSHL $23, V28.S4, V28.S4
+	VADD V8.S4, V28.S4, V28.S4
+	WORD $0x6e3cdf7b // fmul v27.4s, v27.4s, v28.4s
+	WORD $0x4e28d77b // fadd v27.4s, v27.4s, v8.4s
+	WORD $0x6e3bfe5b // fdiv v27.4s, v18.4s, v27.4s
+	WORD $0x4ebbd51b // fsub v27.4s, v8.4s, v27.4s
+	VEOR V22.B16, V27.B16, V27.B16
+	WORD $0x6eb5e5f5 // fcmgt v21.4s, v15.4s, v21.4s
+	VBSL V27.B16, V26.B16, V21.B16
+	FMOVQ F21, 48(R3)
+	ADD $64, R3, R3
+	ADD $64, R4, R4
+	ADD $64, R5, R5
+	SUBS $1, R6, R6
+	BNE panel
+	MOVD R1, FPCR
+	RET
+
+// func tanhBackwardNEON(args *byte)
+TEXT ·tanhBackwardNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 16(R0), R5
+	MOVD 24(R0), R6
+	MOVD $mathConstants<>(SB), R7
+	FMOVQ 0(R7), F0
+	FMOVQ 16(R7), F1
+	FMOVQ 32(R7), F2
+	FMOVQ 48(R7), F3
+	FMOVQ 64(R7), F4
+	FMOVQ 80(R7), F5
+	FMOVQ 96(R7), F6
+	FMOVQ 112(R7), F7
+	FMOVQ 288(R7), F8
+	FMOVQ 224(R7), F9
+
+panel:
+	FMOVQ 0(R4), F10
+	FMOVQ 0(R5), F11
+	VMOV V8.B16, V12.B16
+	WORD $0x4eabcd6c // fmls v12.4s, v11.4s, v11.4s
+	WORD $0x6e2add8c // fmul v12.4s, v12.4s, v10.4s
+	FMOVQ F12, 0(R3)
+	FMOVQ 16(R4), F10
+	FMOVQ 16(R5), F11
+	VMOV V8.B16, V12.B16
+	WORD $0x4eabcd6c // fmls v12.4s, v11.4s, v11.4s
+	WORD $0x6e2add8c // fmul v12.4s, v12.4s, v10.4s
+	FMOVQ F12, 16(R3)
+	FMOVQ 32(R4), F10
+	FMOVQ 32(R5), F11
+	VMOV V8.B16, V12.B16
+	WORD $0x4eabcd6c // fmls v12.4s, v11.4s, v11.4s
+	WORD $0x6e2add8c // fmul v12.4s, v12.4s, v10.4s
+	FMOVQ F12, 32(R3)
+	FMOVQ 48(R4), F10
+	FMOVQ 48(R5), F11
+	VMOV V8.B16, V12.B16
+	WORD $0x4eabcd6c // fmls v12.4s, v11.4s, v11.4s
+	WORD $0x6e2add8c // fmul v12.4s, v12.4s, v10.4s
+	FMOVQ F12, 48(R3)
+	ADD $64, R3, R3
+	ADD $64, R4, R4
+	ADD $64, R5, R5
+	SUBS $1, R6, R6
+	BNE panel
+	MOVD R1, FPCR
+	RET
+
+// func softmaxNEON(args *byte)
+TEXT ·softmaxNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MOVD $mathConstants<>(SB), R8
+	FMOVQ 0(R8), F0
+	FMOVQ 16(R8), F1
+	FMOVQ 32(R8), F2
+	FMOVQ 48(R8), F3
+	FMOVQ 64(R8), F4
+	FMOVQ 80(R8), F5
+	FMOVQ 96(R8), F6
+	FMOVQ 112(R8), F7
+	FMOVQ 288(R8), F8
+	FMOVQ 224(R8), F9
+	FMOVQ 272(R8), F10
+	FMOVQ 0(R4), F11
+	FMOVQ 0(R4), F13
+	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
+	FMOVQ 16(R4), F13
+	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
+	FMOVQ 32(R4), F13
+	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
+	FMOVQ 48(R4), F13
+	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
+	MOVD R3, R6
+	MOVD R5, R7
+	CBZ R7, maxdone
+
+max:
+	FMOVQ 0(R6), F13
+	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
+	FMOVQ 16(R6), F13
+	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
+	FMOVQ 32(R6), F13
+	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
+	FMOVQ 48(R6), F13
+	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
+	ADD $64, R6, R6
+	SUBS $1, R7, R7
+	BNE max
+
+maxdone:
+	WORD $0x6e2bf56b // fmaxp v11.4s, v11.4s, v11.4s
+	WORD $0x6e2bf56b // fmaxp v11.4s, v11.4s, v11.4s
+	VEOR V12.B16, V12.B16, V12.B16
+	FMOVQ 0(R4), F13
+	WORD $0x4eabd5ad // fsub v13.4s, v13.4s, v11.4s
+	WORD $0x4e29f5ad // fmax v13.4s, v13.4s, v9.4s
+	WORD $0x4eaaf5ad // fmin v13.4s, v13.4s, v10.4s
+	WORD $0x6e20ddae // fmul v14.4s, v13.4s, v0.4s
+	WORD $0x4e2189ce // frintn v14.4s, v14.4s
+	WORD $0x4ea1cdcd // fmls v13.4s, v14.4s, v1.4s
+	WORD $0x4ea2cdcd // fmls v13.4s, v14.4s, v2.4s
+	VMOV V7.B16, V15.B16
+	VMOV V6.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V5.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	VMOV V4.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V3.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	WORD $0x6e2dddb0 // fmul v16.4s, v13.4s, v13.4s
+	WORD $0x4e2fce0d // fmla v13.4s, v16.4s, v15.4s
+	WORD $0x4e28d5ad // fadd v13.4s, v13.4s, v8.4s
+	WORD $0x4e21a9ce // fcvtns v14.4s, v14.4s
+	WORD $0x4f3f05d0 // sshr v16.4s, v14.4s, #1
+	VSUB V16.S4, V14.S4, V14.S4
+	VSHL $23, V16.S4, V16.S4
+	VADD V8.S4, V16.S4, V16.S4
+	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
+	VSHL $23, V14.S4, V14.S4
+	VADD V8.S4, V14.S4, V14.S4
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	FMOVQ F13, 0(R4)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ 16(R4), F13
+	WORD $0x4eabd5ad // fsub v13.4s, v13.4s, v11.4s
+	WORD $0x4e29f5ad // fmax v13.4s, v13.4s, v9.4s
+	WORD $0x4eaaf5ad // fmin v13.4s, v13.4s, v10.4s
+	WORD $0x6e20ddae // fmul v14.4s, v13.4s, v0.4s
+	WORD $0x4e2189ce // frintn v14.4s, v14.4s
+	WORD $0x4ea1cdcd // fmls v13.4s, v14.4s, v1.4s
+	WORD $0x4ea2cdcd // fmls v13.4s, v14.4s, v2.4s
+	VMOV V7.B16, V15.B16
+	VMOV V6.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V5.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	VMOV V4.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V3.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	WORD $0x6e2dddb0 // fmul v16.4s, v13.4s, v13.4s
+	WORD $0x4e2fce0d // fmla v13.4s, v16.4s, v15.4s
+	WORD $0x4e28d5ad // fadd v13.4s, v13.4s, v8.4s
+	WORD $0x4e21a9ce // fcvtns v14.4s, v14.4s
+	WORD $0x4f3f05d0 // sshr v16.4s, v14.4s, #1
+	VSUB V16.S4, V14.S4, V14.S4
+	VSHL $23, V16.S4, V16.S4
+	VADD V8.S4, V16.S4, V16.S4
+	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
+	VSHL $23, V14.S4, V14.S4
+	VADD V8.S4, V14.S4, V14.S4
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	FMOVQ F13, 16(R4)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ 32(R4), F13
+	WORD $0x4eabd5ad // fsub v13.4s, v13.4s, v11.4s
+	WORD $0x4e29f5ad // fmax v13.4s, v13.4s, v9.4s
+	WORD $0x4eaaf5ad // fmin v13.4s, v13.4s, v10.4s
+	WORD $0x6e20ddae // fmul v14.4s, v13.4s, v0.4s
+	WORD $0x4e2189ce // frintn v14.4s, v14.4s
+	WORD $0x4ea1cdcd // fmls v13.4s, v14.4s, v1.4s
+	WORD $0x4ea2cdcd // fmls v13.4s, v14.4s, v2.4s
+	VMOV V7.B16, V15.B16
+	VMOV V6.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V5.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	VMOV V4.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V3.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	WORD $0x6e2dddb0 // fmul v16.4s, v13.4s, v13.4s
+	WORD $0x4e2fce0d // fmla v13.4s, v16.4s, v15.4s
+	WORD $0x4e28d5ad // fadd v13.4s, v13.4s, v8.4s
+	WORD $0x4e21a9ce // fcvtns v14.4s, v14.4s
+	WORD $0x4f3f05d0 // sshr v16.4s, v14.4s, #1
+	VSUB V16.S4, V14.S4, V14.S4
+	VSHL $23, V16.S4, V16.S4
+	VADD V8.S4, V16.S4, V16.S4
+	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
+	VSHL $23, V14.S4, V14.S4
+	VADD V8.S4, V14.S4, V14.S4
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	FMOVQ F13, 32(R4)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ 48(R4), F13
+	WORD $0x4eabd5ad // fsub v13.4s, v13.4s, v11.4s
+	WORD $0x4e29f5ad // fmax v13.4s, v13.4s, v9.4s
+	WORD $0x4eaaf5ad // fmin v13.4s, v13.4s, v10.4s
+	WORD $0x6e20ddae // fmul v14.4s, v13.4s, v0.4s
+	WORD $0x4e2189ce // frintn v14.4s, v14.4s
+	WORD $0x4ea1cdcd // fmls v13.4s, v14.4s, v1.4s
+	WORD $0x4ea2cdcd // fmls v13.4s, v14.4s, v2.4s
+	VMOV V7.B16, V15.B16
+	VMOV V6.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V5.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	VMOV V4.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V3.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	WORD $0x6e2dddb0 // fmul v16.4s, v13.4s, v13.4s
+	WORD $0x4e2fce0d // fmla v13.4s, v16.4s, v15.4s
+	WORD $0x4e28d5ad // fadd v13.4s, v13.4s, v8.4s
+	WORD $0x4e21a9ce // fcvtns v14.4s, v14.4s
+	WORD $0x4f3f05d0 // sshr v16.4s, v14.4s, #1
+	VSUB V16.S4, V14.S4, V14.S4
+	VSHL $23, V16.S4, V16.S4
+	VADD V8.S4, V16.S4, V16.S4
+	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
+	VSHL $23, V14.S4, V14.S4
+	VADD V8.S4, V14.S4, V14.S4
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	FMOVQ F13, 48(R4)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	MOVD R3, R6
+	MOVD R5, R7
+	CBZ R7, expdone
+
+exp:
+	FMOVQ 0(R6), F13
+	WORD $0x4eabd5ad // fsub v13.4s, v13.4s, v11.4s
+	WORD $0x4e29f5ad // fmax v13.4s, v13.4s, v9.4s
+	WORD $0x4eaaf5ad // fmin v13.4s, v13.4s, v10.4s
+	WORD $0x6e20ddae // fmul v14.4s, v13.4s, v0.4s
+	WORD $0x4e2189ce // frintn v14.4s, v14.4s
+	WORD $0x4ea1cdcd // fmls v13.4s, v14.4s, v1.4s
+	WORD $0x4ea2cdcd // fmls v13.4s, v14.4s, v2.4s
+	VMOV V7.B16, V15.B16
+	VMOV V6.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V5.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	VMOV V4.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V3.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	WORD $0x6e2dddb0 // fmul v16.4s, v13.4s, v13.4s
+	WORD $0x4e2fce0d // fmla v13.4s, v16.4s, v15.4s
+	WORD $0x4e28d5ad // fadd v13.4s, v13.4s, v8.4s
+	WORD $0x4e21a9ce // fcvtns v14.4s, v14.4s
+	WORD $0x4f3f05d0 // sshr v16.4s, v14.4s, #1
+	VSUB V16.S4, V14.S4, V14.S4
+	VSHL $23, V16.S4, V16.S4
+	VADD V8.S4, V16.S4, V16.S4
+	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
+	VSHL $23, V14.S4, V14.S4
+	VADD V8.S4, V14.S4, V14.S4
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	FMOVQ F13, 0(R6)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ 16(R6), F13
+	WORD $0x4eabd5ad // fsub v13.4s, v13.4s, v11.4s
+	WORD $0x4e29f5ad // fmax v13.4s, v13.4s, v9.4s
+	WORD $0x4eaaf5ad // fmin v13.4s, v13.4s, v10.4s
+	WORD $0x6e20ddae // fmul v14.4s, v13.4s, v0.4s
+	WORD $0x4e2189ce // frintn v14.4s, v14.4s
+	WORD $0x4ea1cdcd // fmls v13.4s, v14.4s, v1.4s
+	WORD $0x4ea2cdcd // fmls v13.4s, v14.4s, v2.4s
+	VMOV V7.B16, V15.B16
+	VMOV V6.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V5.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	VMOV V4.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V3.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	WORD $0x6e2dddb0 // fmul v16.4s, v13.4s, v13.4s
+	WORD $0x4e2fce0d // fmla v13.4s, v16.4s, v15.4s
+	WORD $0x4e28d5ad // fadd v13.4s, v13.4s, v8.4s
+	WORD $0x4e21a9ce // fcvtns v14.4s, v14.4s
+	WORD $0x4f3f05d0 // sshr v16.4s, v14.4s, #1
+	VSUB V16.S4, V14.S4, V14.S4
+	VSHL $23, V16.S4, V16.S4
+	VADD V8.S4, V16.S4, V16.S4
+	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
+	VSHL $23, V14.S4, V14.S4
+	VADD V8.S4, V14.S4, V14.S4
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	FMOVQ F13, 16(R6)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ 32(R6), F13
+	WORD $0x4eabd5ad // fsub v13.4s, v13.4s, v11.4s
+	WORD $0x4e29f5ad // fmax v13.4s, v13.4s, v9.4s
+	WORD $0x4eaaf5ad // fmin v13.4s, v13.4s, v10.4s
+	WORD $0x6e20ddae // fmul v14.4s, v13.4s, v0.4s
+	WORD $0x4e2189ce // frintn v14.4s, v14.4s
+	WORD $0x4ea1cdcd // fmls v13.4s, v14.4s, v1.4s
+	WORD $0x4ea2cdcd // fmls v13.4s, v14.4s, v2.4s
+	VMOV V7.B16, V15.B16
+	VMOV V6.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V5.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	VMOV V4.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V3.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	WORD $0x6e2dddb0 // fmul v16.4s, v13.4s, v13.4s
+	WORD $0x4e2fce0d // fmla v13.4s, v16.4s, v15.4s
+	WORD $0x4e28d5ad // fadd v13.4s, v13.4s, v8.4s
+	WORD $0x4e21a9ce // fcvtns v14.4s, v14.4s
+	WORD $0x4f3f05d0 // sshr v16.4s, v14.4s, #1
+	VSUB V16.S4, V14.S4, V14.S4
+	VSHL $23, V16.S4, V16.S4
+	VADD V8.S4, V16.S4, V16.S4
+	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
+	VSHL $23, V14.S4, V14.S4
+	VADD V8.S4, V14.S4, V14.S4
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	FMOVQ F13, 32(R6)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ 48(R6), F13
+	WORD $0x4eabd5ad // fsub v13.4s, v13.4s, v11.4s
+	WORD $0x4e29f5ad // fmax v13.4s, v13.4s, v9.4s
+	WORD $0x4eaaf5ad // fmin v13.4s, v13.4s, v10.4s
+	WORD $0x6e20ddae // fmul v14.4s, v13.4s, v0.4s
+	WORD $0x4e2189ce // frintn v14.4s, v14.4s
+	WORD $0x4ea1cdcd // fmls v13.4s, v14.4s, v1.4s
+	WORD $0x4ea2cdcd // fmls v13.4s, v14.4s, v2.4s
+	VMOV V7.B16, V15.B16
+	VMOV V6.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V5.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	VMOV V4.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V3.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	WORD $0x6e2dddb0 // fmul v16.4s, v13.4s, v13.4s
+	WORD $0x4e2fce0d // fmla v13.4s, v16.4s, v15.4s
+	WORD $0x4e28d5ad // fadd v13.4s, v13.4s, v8.4s
+	WORD $0x4e21a9ce // fcvtns v14.4s, v14.4s
+	WORD $0x4f3f05d0 // sshr v16.4s, v14.4s, #1
+	VSUB V16.S4, V14.S4, V14.S4
+	VSHL $23, V16.S4, V16.S4
+	VADD V8.S4, V16.S4, V16.S4
+	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
+	VSHL $23, V14.S4, V14.S4
+	VADD V8.S4, V14.S4, V14.S4
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	FMOVQ F13, 48(R6)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	ADD $64, R6, R6
+	SUBS $1, R7, R7
+	BNE exp
+
+expdone:
+	WORD $0x6e2cd58c // faddp v12.4s, v12.4s, v12.4s
+	WORD $0x6e2cd58c // faddp v12.4s, v12.4s, v12.4s
+	WORD $0x6e2cfd0c // fdiv v12.4s, v8.4s, v12.4s
+	FMOVQ 0(R4), F13
+	WORD $0x6e2cddad // fmul v13.4s, v13.4s, v12.4s
+	FMOVQ F13, 0(R4)
+	FMOVQ 16(R4), F13
+	WORD $0x6e2cddad // fmul v13.4s, v13.4s, v12.4s
+	FMOVQ F13, 16(R4)
+	FMOVQ 32(R4), F13
+	WORD $0x6e2cddad // fmul v13.4s, v13.4s, v12.4s
+	FMOVQ F13, 32(R4)
+	FMOVQ 48(R4), F13
+	WORD $0x6e2cddad // fmul v13.4s, v13.4s, v12.4s
+	FMOVQ F13, 48(R4)
+	MOVD R3, R6
+	MOVD R5, R7
+	CBZ R7, scaledone
+
+scale:
+	FMOVQ 0(R6), F13
+	WORD $0x6e2cddad // fmul v13.4s, v13.4s, v12.4s
+	FMOVQ F13, 0(R6)
+	FMOVQ 16(R6), F13
+	WORD $0x6e2cddad // fmul v13.4s, v13.4s, v12.4s
+	FMOVQ F13, 16(R6)
+	FMOVQ 32(R6), F13
+	WORD $0x6e2cddad // fmul v13.4s, v13.4s, v12.4s
+	FMOVQ F13, 32(R6)
+	FMOVQ 48(R6), F13
+	WORD $0x6e2cddad // fmul v13.4s, v13.4s, v12.4s
+	FMOVQ F13, 48(R6)
+	ADD $64, R6, R6
+	SUBS $1, R7, R7
+	BNE scale
+
+scaledone:
+	MOVD R1, FPCR
+	RET
+
+// func softmaxRowsNEON(args *byte)
+TEXT ·softmaxRowsNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 64(R0), R4
+	MOVD $mathConstants<>(SB), R7
+	FMOVQ 0(R7), F0
+	FMOVQ 16(R7), F1
+	FMOVQ 32(R7), F2
+	FMOVQ 48(R7), F3
+	FMOVQ 64(R7), F4
+	FMOVQ 80(R7), F5
+	FMOVQ 96(R7), F6
+	FMOVQ 112(R7), F7
+	FMOVQ 288(R7), F8
+	FMOVQ 224(R7), F9
+	FMOVQ 272(R7), F10
+
+row:
+	FMOVQ 0(R3), F11
+	MOVD R3, R5
+	MOVD 72(R0), R6
+
+max:
+	FMOVQ 0(R5), F13
+	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
+	FMOVQ 16(R5), F13
+	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
+	FMOVQ 32(R5), F13
+	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
+	FMOVQ 48(R5), F13
+	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
+	ADD $64, R5, R5
+	SUBS $1, R6, R6
+	BNE max
+	WORD $0x6e2bf56b // fmaxp v11.4s, v11.4s, v11.4s
+	WORD $0x6e2bf56b // fmaxp v11.4s, v11.4s, v11.4s
+	VEOR V12.B16, V12.B16, V12.B16
+	MOVD R3, R5
+	MOVD 72(R0), R6
+
+exp:
+	FMOVQ 0(R5), F13
+	WORD $0x4eabd5ad // fsub v13.4s, v13.4s, v11.4s
+	WORD $0x4e29f5ad // fmax v13.4s, v13.4s, v9.4s
+	WORD $0x4eaaf5ad // fmin v13.4s, v13.4s, v10.4s
+	WORD $0x6e20ddae // fmul v14.4s, v13.4s, v0.4s
+	WORD $0x4e2189ce // frintn v14.4s, v14.4s
+	WORD $0x4ea1cdcd // fmls v13.4s, v14.4s, v1.4s
+	WORD $0x4ea2cdcd // fmls v13.4s, v14.4s, v2.4s
+	VMOV V7.B16, V15.B16
+	VMOV V6.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V5.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	VMOV V4.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V3.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	WORD $0x6e2dddb0 // fmul v16.4s, v13.4s, v13.4s
+	WORD $0x4e2fce0d // fmla v13.4s, v16.4s, v15.4s
+	WORD $0x4e28d5ad // fadd v13.4s, v13.4s, v8.4s
+	WORD $0x4e21a9ce // fcvtns v14.4s, v14.4s
+	WORD $0x4f3f05d0 // sshr v16.4s, v14.4s, #1
+	VSUB V16.S4, V14.S4, V14.S4
+	VSHL $23, V16.S4, V16.S4
+	VADD V8.S4, V16.S4, V16.S4
+	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
+	VSHL $23, V14.S4, V14.S4
+	VADD V8.S4, V14.S4, V14.S4
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	FMOVQ F13, 0(R5)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ 16(R5), F13
+	WORD $0x4eabd5ad // fsub v13.4s, v13.4s, v11.4s
+	WORD $0x4e29f5ad // fmax v13.4s, v13.4s, v9.4s
+	WORD $0x4eaaf5ad // fmin v13.4s, v13.4s, v10.4s
+	WORD $0x6e20ddae // fmul v14.4s, v13.4s, v0.4s
+	WORD $0x4e2189ce // frintn v14.4s, v14.4s
+	WORD $0x4ea1cdcd // fmls v13.4s, v14.4s, v1.4s
+	WORD $0x4ea2cdcd // fmls v13.4s, v14.4s, v2.4s
+	VMOV V7.B16, V15.B16
+	VMOV V6.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V5.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	VMOV V4.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V3.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	WORD $0x6e2dddb0 // fmul v16.4s, v13.4s, v13.4s
+	WORD $0x4e2fce0d // fmla v13.4s, v16.4s, v15.4s
+	WORD $0x4e28d5ad // fadd v13.4s, v13.4s, v8.4s
+	WORD $0x4e21a9ce // fcvtns v14.4s, v14.4s
+	WORD $0x4f3f05d0 // sshr v16.4s, v14.4s, #1
+	VSUB V16.S4, V14.S4, V14.S4
+	VSHL $23, V16.S4, V16.S4
+	VADD V8.S4, V16.S4, V16.S4
+	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
+	VSHL $23, V14.S4, V14.S4
+	VADD V8.S4, V14.S4, V14.S4
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	FMOVQ F13, 16(R5)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ 32(R5), F13
+	WORD $0x4eabd5ad // fsub v13.4s, v13.4s, v11.4s
+	WORD $0x4e29f5ad // fmax v13.4s, v13.4s, v9.4s
+	WORD $0x4eaaf5ad // fmin v13.4s, v13.4s, v10.4s
+	WORD $0x6e20ddae // fmul v14.4s, v13.4s, v0.4s
+	WORD $0x4e2189ce // frintn v14.4s, v14.4s
+	WORD $0x4ea1cdcd // fmls v13.4s, v14.4s, v1.4s
+	WORD $0x4ea2cdcd // fmls v13.4s, v14.4s, v2.4s
+	VMOV V7.B16, V15.B16
+	VMOV V6.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V5.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	VMOV V4.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V3.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	WORD $0x6e2dddb0 // fmul v16.4s, v13.4s, v13.4s
+	WORD $0x4e2fce0d // fmla v13.4s, v16.4s, v15.4s
+	WORD $0x4e28d5ad // fadd v13.4s, v13.4s, v8.4s
+	WORD $0x4e21a9ce // fcvtns v14.4s, v14.4s
+	WORD $0x4f3f05d0 // sshr v16.4s, v14.4s, #1
+	VSUB V16.S4, V14.S4, V14.S4
+	VSHL $23, V16.S4, V16.S4
+	VADD V8.S4, V16.S4, V16.S4
+	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
+	VSHL $23, V14.S4, V14.S4
+	VADD V8.S4, V14.S4, V14.S4
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	FMOVQ F13, 32(R5)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ 48(R5), F13
+	WORD $0x4eabd5ad // fsub v13.4s, v13.4s, v11.4s
+	WORD $0x4e29f5ad // fmax v13.4s, v13.4s, v9.4s
+	WORD $0x4eaaf5ad // fmin v13.4s, v13.4s, v10.4s
+	WORD $0x6e20ddae // fmul v14.4s, v13.4s, v0.4s
+	WORD $0x4e2189ce // frintn v14.4s, v14.4s
+	WORD $0x4ea1cdcd // fmls v13.4s, v14.4s, v1.4s
+	WORD $0x4ea2cdcd // fmls v13.4s, v14.4s, v2.4s
+	VMOV V7.B16, V15.B16
+	VMOV V6.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V5.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	VMOV V4.B16, V16.B16
+	WORD $0x4e2dcdf0 // fmla v16.4s, v15.4s, v13.4s
+	VMOV V3.B16, V15.B16
+	WORD $0x4e2dce0f // fmla v15.4s, v16.4s, v13.4s
+	WORD $0x6e2dddb0 // fmul v16.4s, v13.4s, v13.4s
+	WORD $0x4e2fce0d // fmla v13.4s, v16.4s, v15.4s
+	WORD $0x4e28d5ad // fadd v13.4s, v13.4s, v8.4s
+	WORD $0x4e21a9ce // fcvtns v14.4s, v14.4s
+	WORD $0x4f3f05d0 // sshr v16.4s, v14.4s, #1
+	VSUB V16.S4, V14.S4, V14.S4
+	VSHL $23, V16.S4, V16.S4
+	VADD V8.S4, V16.S4, V16.S4
+	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
+	VSHL $23, V14.S4, V14.S4
+	VADD V8.S4, V14.S4, V14.S4
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	FMOVQ F13, 48(R5)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	ADD $64, R5, R5
+	SUBS $1, R6, R6
+	BNE exp
+	WORD $0x6e2cd58c // faddp v12.4s, v12.4s, v12.4s
+	WORD $0x6e2cd58c // faddp v12.4s, v12.4s, v12.4s
+	WORD $0x6e2cfd0c // fdiv v12.4s, v8.4s, v12.4s
+	MOVD R3, R5
+	MOVD 72(R0), R6
+
+scale:
+	FMOVQ 0(R5), F13
+	WORD $0x6e2cddad // fmul v13.4s, v13.4s, v12.4s
+	FMOVQ F13, 0(R5)
+	FMOVQ 16(R5), F13
+	WORD $0x6e2cddad // fmul v13.4s, v13.4s, v12.4s
+	FMOVQ F13, 16(R5)
+	FMOVQ 32(R5), F13
+	WORD $0x6e2cddad // fmul v13.4s, v13.4s, v12.4s
+	FMOVQ F13, 32(R5)
+	FMOVQ 48(R5), F13
+	WORD $0x6e2cddad // fmul v13.4s, v13.4s, v12.4s
+	FMOVQ F13, 48(R5)
+	ADD $64, R5, R5
+	SUBS $1, R6, R6
+	BNE scale
+	MOVD R5, R3
+	SUBS $1, R4, R4
+	BNE row
+	MOVD R1, FPCR
+	RET
+
+// func softmaxRowsBackwardNEON(args *byte)
+TEXT ·softmaxRowsBackwardNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 24(R0), R4
+	MOVD 8(R0), R5
+	MOVD 64(R0), R6
+
+row:
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	MOVD R4, R7
+	MOVD R5, R8
+	MOVD 72(R0), R9
+
+sum:
+	FLDPQ 0(R7), (F4, F5)
+	FLDPQ 32(R7), (F6, F7)
+	FLDPQ 0(R8), (F8, F9)
+	FLDPQ 32(R8), (F10, F11)
+	WORD $0x4e28cc80 // fmla v0.4s, v4.4s, v8.4s
+	WORD $0x4e29cca1 // fmla v1.4s, v5.4s, v9.4s
+	WORD $0x4e2accc2 // fmla v2.4s, v6.4s, v10.4s
+	WORD $0x4e2bcce3 // fmla v3.4s, v7.4s, v11.4s
+	ADD $64, R7, R7
+	ADD $64, R8, R8
+	SUBS $1, R9, R9
+	BNE sum
+	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD $0x4e23d421 // fadd v1.4s, v1.4s, v3.4s
+	WORD $0x4e21d40c // fadd v12.4s, v0.4s, v1.4s
+	WORD $0x6e2cd58c // faddp v12.4s, v12.4s, v12.4s
+	WORD $0x6e2cd58c // faddp v12.4s, v12.4s, v12.4s
+	MOVD R4, R7
+	MOVD R5, R8
+	MOVD 72(R0), R9
+
+result:
+	FLDPQ 0(R7), (F4, F5)
+	FLDPQ 32(R7), (F6, F7)
+	FLDPQ 0(R8), (F8, F9)
+	FLDPQ 32(R8), (F10, F11)
+	WORD $0x4eacd484 // fsub v4.4s, v4.4s, v12.4s
+	WORD $0x6e28dc84 // fmul v4.4s, v4.4s, v8.4s
+	WORD $0x4eacd4a5 // fsub v5.4s, v5.4s, v12.4s
+	WORD $0x6e29dca5 // fmul v5.4s, v5.4s, v9.4s
+	WORD $0x4eacd4c6 // fsub v6.4s, v6.4s, v12.4s
+	WORD $0x6e2adcc6 // fmul v6.4s, v6.4s, v10.4s
+	WORD $0x4eacd4e7 // fsub v7.4s, v7.4s, v12.4s
+	WORD $0x6e2bdce7 // fmul v7.4s, v7.4s, v11.4s
+	FSTPQ (F4, F5), 0(R3)
+	FSTPQ (F6, F7), 32(R3)
+	ADD $64, R3, R3
+	ADD $64, R7, R7
+	ADD $64, R8, R8
+	SUBS $1, R9, R9
+	BNE result
+	MOVD R7, R4
+	MOVD R8, R5
+	SUBS $1, R6, R6
+	BNE row
+	MOVD R1, FPCR
+	RET
+
 // func sgdNEON(args *byte)
 TEXT ·sgdNEON(SB), NOSPLIT, $0-8
 	MOVD args+0(FP), R0

@@ -41,8 +41,11 @@ var neon = assembly{
 	flat: [numFlatOps]asm{
 		flatReLU: flatReLUNEON, flatReLUBackward: flatReLUBackwardNEON, flatAdd: flatAddNEON,
 		flatAxpy: flatAxpyNEON, flatScale: flatScaleNEON,
+		mathMish: mishNEON, mathMishBackward: mishBackwardNEON, mathSwish: swishNEON, mathSwishBackward: swishBackwardNEON,
+		mathSigmoid: sigmoidNEON, mathSigmoidBackward: sigmoidBackwardNEON, mathTanh: tanhNEON, mathTanhBackward: tanhBackwardNEON,
 	},
 	sgd: sgdNEON, adamw: adamwNEON, nadamw: nadamwNEON,
+	softmax: softmaxNEON, softmaxRows: [2]asm{softmaxRowsNEON, softmaxRowsBackwardNEON},
 	layerNorm:  [2][2]asm{{layerNormNEON, layerNormSkipNEON}, {layerNormBackwardNEON, layerNormBackwardSkipNEON}},
 	toHalf:     flatHalfNEON,
 	policyDots: [2]asm{1: policyDotsBF16NEON},

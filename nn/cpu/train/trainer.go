@@ -150,7 +150,7 @@ func (t *trainer) Precision() (device.Precision, string) {
 	case t.cfg.Precision == device.FP16:
 		return device.FP32, "--amp fp16: the CPU has no fp16 products; training runs in fp32 (take --amp bf16, or a device)"
 	case t.cfg.Precision == device.BF16 && !kernel.HasBF16():
-		return device.FP32, "--amp: this CPU has no bf16 products (AVX512_BF16 or AMX); training runs in fp32"
+		return device.FP32, "--amp: this CPU has no bf16 products (AVX512_BF16, AMX or FEAT_BF16); training runs in fp32"
 	}
 	return t.cfg.Precision, ""
 }

@@ -1,43 +1,12 @@
 package main
 
 import (
-	"math"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
-)
 
-// mathConstants are the constants of exp and tanh. The polynomials are minimax
-// fits of the relative error: exp(r) = 1 + r + r^2*e(r) for |r| <= ln(2)/2 within
-// 0.06*2^-24, tanh(x) = x + x^3*t(x^2) for |x| < tanhSmall within 0.08*2^-24.
-var mathConstants = []struct {
-	name string
-	bits uint32
-}{
-	{"log2e", math.Float32bits(math.Log2E)},
-	{"ln2", math.Float32bits(math.Ln2)},
-	{"ln2low", math.Float32bits(float32(math.Ln2 - float64(float32(math.Ln2))))},
-	{"e0", math.Float32bits(0.4999999403953552)},
-	{"e1", math.Float32bits(0.1666652113199234)},
-	{"e2", math.Float32bits(0.04166826605796814)},
-	{"e3", math.Float32bits(0.008368677459657192)},
-	{"e4", math.Float32bits(0.001382073387503624)},
-	{"t0", math.Float32bits(-0.3333328068256378)},
-	{"t1", math.Float32bits(0.13331405818462372)},
-	{"t2", math.Float32bits(-0.05373651534318924)},
-	{"t3", math.Float32bits(0.02062816731631756)},
-	{"t4", math.Float32bits(-0.0056922961957752705)},
-	{"tanhSmall", math.Float32bits(0.625)},
-	{"expMin", math.Float32bits(-104)}, // exp is 0 here with flushing
-	{"expMax", math.Float32bits(89)},   // exp is +Inf here
-	{"saturated", math.Float32bits(20)},
-	{"zero", 0},
-	{"one", math.Float32bits(1)},
-	{"two", math.Float32bits(2)},
-	{"four", math.Float32bits(4)},
-	{"magnitude", math.MaxInt32}, // all bits but the sign
-}
+	"github.com/chessbrain/chessbrain/nn/kernel/gen/args"
+)
 
 // constantBytes is the stride of the table: 8 copies, an AVX2 operand.
 const constantBytes = 32
@@ -47,9 +16,9 @@ var constantTable Mem
 // genMathConstants emits the table, which all instruction sets share.
 func genMathConstants() {
 	constantTable = GLOBL("mathConstants", NOPTR|RODATA)
-	for i, c := range mathConstants {
+	for i, c := range args.MathConstants {
 		for j := range constantBytes / 4 {
-			DATA(i*constantBytes+4*j, U32(c.bits))
+			DATA(i*constantBytes+4*j, U32(c.Bits))
 		}
 	}
 }
@@ -74,12 +43,7 @@ func newConstants(v isa, names ...string) *constants {
 }
 
 func constantMem(name string) Mem {
-	for i, c := range mathConstants {
-		if c.name == name {
-			return constantTable.Offset(i * constantBytes)
-		}
-	}
-	panic("no constant " + name)
+	return constantTable.Offset(args.MathConstant(name) * constantBytes)
 }
 
 // op returns a constant as the operand that may be memory.

@@ -18,6 +18,9 @@ var threeSame = map[string]uint32{
 	"fmul":  0x6e20dc00, // d = n * m
 	"fdiv":  0x6e20fc00, // d = n / m
 	"fmax":  0x4e20f400, // d = max(n, m); NaN if one is NaN
+	"fmin":  0x4ea0f400, // the same of the minimum
+	"fmaxp": 0x6e20f400, // d = maxima of neighbours, of n and then of m
+	"fcmgt": 0x6ea0e400, // d = n > m ? all ones : 0
 	"fmla":  0x4e20cc00, // d += n * m, one rounding
 	"fmls":  0x4ea0cc00, // d -= n * m, one rounding
 }
@@ -26,6 +29,9 @@ var threeSame = map[string]uint32{
 var twoReg = map[string]uint32{
 	"fsqrt":  0x6ea1f800, // d = sqrt(n)
 	"fcmgt0": 0x4ea0c800, // d = n > 0 ? all ones : 0; written fcmgt Vd.4S, Vn.4S, #0.0
+	"frintn": 0x4e218800, // d = n rounded to an integral number, ties to even
+	"fcvtns": 0x4e21a800, // d = the int32 of that; 0 for NaN
+	"sshr1":  0x4f3f0400, // d = n / 2 of int32, rounded down; written sshr Vd.4S, Vn.4S, #1
 }
 
 // byElement are the instructions op Vd.4S, Vn.4S, Vm.S[lane].
@@ -69,8 +75,11 @@ func same(op string, d, n, m vec) (word uint32, text string) {
 func two(op string, d, n vec) (word uint32, text string) {
 	code := lookUp(twoReg, op)
 	text = fmt.Sprintf("%s v%d.4s, v%d.4s", op, d, n)
-	if op == "fcmgt0" {
+	switch op {
+	case "fcmgt0":
 		text = fmt.Sprintf("fcmgt v%d.4s, v%d.4s, #0.0", d, n)
+	case "sshr1":
+		text = fmt.Sprintf("sshr v%d.4s, v%d.4s, #1", d, n)
 	}
 	return code | reg(n)<<5 | reg(d), text
 }

@@ -22,6 +22,12 @@ func TestEncodings(t *testing.T) {
 		{pack(same("fmls", 21, 10, 5)), "4ea5cd55 fmls v21.4s, v10.4s, v5.4s"},
 		{pack(two("fsqrt", 0, 1)), "6ea1f820 fsqrt v0.4s, v1.4s"},
 		{pack(two("fsqrt", 31, 16)), "6ea1fa1f fsqrt v31.4s, v16.4s"},
+		{pack(same("fmin", 1, 2, 4)), "4ea4f441 fmin v1.4s, v2.4s, v4.4s"},
+		{pack(same("fmaxp", 16, 0, 31)), "6e3ff410 fmaxp v16.4s, v0.4s, v31.4s"},
+		{pack(same("fcmgt", 1, 2, 4)), "6ea4e441 fcmgt v1.4s, v2.4s, v4.4s"},
+		{pack(two("frintn", 31, 16)), "4e218a1f frintn v31.4s, v16.4s"},
+		{pack(two("fcvtns", 2, 29)), "4e21aba2 fcvtns v2.4s, v29.4s"},
+		{pack(two("sshr1", 3, 17)), "4f3f0623 sshr v3.4s, v17.4s, #1"},
 		{pack(two("fcmgt0", 2, 29)), "4ea0cba2 fcmgt v2.4s, v29.4s, #0.0"},
 		{pack(element("fmla", 0, 1, 2, 0)), "4f821020 fmla v0.4s, v1.4s, v2.s[0]"},
 		{pack(element("fmla", 31, 30, 29, 3)), "4fbd1bdf fmla v31.4s, v30.4s, v29.s[3]"},
@@ -47,7 +53,7 @@ func TestEncodings(t *testing.T) {
 			t.Errorf("%s, want %s", c.got, c.want)
 		}
 	}
-	if len(threeSame) != 8 || len(twoReg) != 2 || len(byElement) != 3 || len(halfProducts) != 2 || len(conversions) != 4 {
+	if len(threeSame) != 11 || len(twoReg) != 5 || len(byElement) != 3 || len(halfProducts) != 2 || len(conversions) != 4 {
 		t.Error("an instruction has no literal above")
 	}
 }

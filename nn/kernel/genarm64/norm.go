@@ -80,6 +80,12 @@ func (f *fn) normInput(z, t []vec, alpha vec, in []gp) {
 
 // mean sets d to the mean of the numbers that acc, 2 or 4 registers, sums up.
 func (f *fn) mean(d, inverse vec, acc []vec) {
+	f.total(d, acc)
+	f.op("fmul", d, d, inverse)
+}
+
+// total sets d to the sum of all lanes of acc, 2 or 4 registers, which it destroys.
+func (f *fn) total(d vec, acc []vec) {
 	for n := len(acc) / 2; n > 1; n /= 2 {
 		for i := range n {
 			f.op("fadd", acc[i], acc[i], acc[i+n])
@@ -88,7 +94,6 @@ func (f *fn) mean(d, inverse vec, acc []vec) {
 	f.op("fadd", d, acc[0], acc[1])
 	f.op("faddp", d, d, d)
 	f.op("faddp", d, d, d)
-	f.op("fmul", d, d, inverse)
 }
 
 // inverseRoot sets x = 1/sqrt(x+eps).
