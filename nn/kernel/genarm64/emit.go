@@ -142,19 +142,6 @@ func (f *fn) zip(half int, lanes string, d, a, b vec) {
 	f.ins("VZIP%d V%d.%s, V%d.%s, V%d.%s", half, b, lanes, a, lanes, d, lanes)
 }
 
-// loadHalves reads consecutive quads of bf16, an even number, from base+disp as floats.
-func (f *fn) loadHalves(vs []vec, base gp, disp int) {
-	var odd []vec
-	for i := 1; i < len(vs); i += 2 {
-		odd = append(odd, vs[i])
-	}
-	f.load(odd, base, disp)
-	for i := 0; i < len(vs); i += 2 {
-		f.convert("shll", vs[i], vs[i+1])
-		f.convert("shll2", vs[i+1], vs[i+1])
-	}
-}
-
 // zero clears registers.
 func (f *fn) zero(vs ...vec) {
 	for _, v := range vs {

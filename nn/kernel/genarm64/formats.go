@@ -20,7 +20,24 @@ func (s format) load(f *fn, vs []vec, base gp, disp int) {
 		f.load(vs, base, disp)
 		return
 	}
-	f.loadHalves(vs, base, disp)
+	var odd []vec // each takes what becomes two quads
+	for i := 1; i < len(vs); i += 2 {
+		odd = append(odd, vs[i])
+	}
+	f.load(odd, base, disp)
+	for i := 0; i < len(vs); i += 2 {
+		f.convert("shll", vs[i], vs[i+1])
+		f.convert("shll2", vs[i+1], vs[i+1])
+	}
+}
+
+// add moves p on by so many bytes of floats, in numbers of the format: floats or halfRows.
+func (s format) add(f *fn, p, floatBytes gp) {
+	if s == floats {
+		f.add(p, p, floatBytes)
+		return
+	}
+	f.ins("ADD %v>>1, %v, %v", floatBytes, p, p)
 }
 
 // packer stores points, a quad of channels of one tile at a time, in a format. The tiles

@@ -8,7 +8,7 @@ import "fmt"
 // depends neither on the row that shares its register nor on the shape of the tile.
 
 // addFields adds a field to each register; tmp is free.
-func (f *fn) addFields(rs []gp, fields []string, tmp gp) {
+func addFields(f *fn, rs []gp, fields []string, tmp gp) {
 	for i, r := range rs {
 		f.into(tmp, fields[i])
 		f.add(r, r, tmp)
@@ -37,7 +37,7 @@ func points(o *output) {
 			f.into(left, "rows")
 			f.ins("LSR $2, %v, %v", left, left)
 			f.chunked("rows", left, 2, func() { t.compute(8) }, func() { t.compute(4) })
-			f.addFields([]gp{x, y, t.w}, []string{"xPoint", "yPoint", "wPoint"}, stride)
+			addFields(f, []gp{x, y, t.w}, []string{"xPoint", "yPoint", "wPoint"}, stride)
 		})
 	})
 }
@@ -130,7 +130,7 @@ func (t *halfTile) finish(disp int, last bool) {
 	f.into(t.tmp, "yRow")
 	f.move(t.yp, t.y)
 	for _, acc := range t.acc {
-		f.storeRows(acc, t.ring, t.yp, t.tmp, disp)
+		storeRows(f, acc, t.ring, t.yp, t.tmp, disp)
 	}
 	if last {
 		f.move(t.y, t.yp)
@@ -139,7 +139,7 @@ func (t *halfTile) finish(disp int, last bool) {
 
 // storeRows writes two rows, whose elements acc holds two by two, to p+disp, and moves p
 // behind them by twice the stride. free are at least as many registers as acc's.
-func (f *fn) storeRows(acc, free []vec, p, stride gp, disp int) {
+func storeRows(f *fn, acc, free []vec, p, stride gp, disp int) {
 	n := len(acc) / 2
 	for half := range 2 {
 		row := free[half*n:][:n]
@@ -190,11 +190,11 @@ func pointGrad(o *output) {
 				f.ins("LSR $1, %v, %v", left, left)
 				f.chunked("sum", left, 2, func() { board(0); board(1) }, func() { board(0) })
 				for _, row := range acc {
-					f.storeRows(row, bv, dst, dstRow, 0)
+					storeRows(f, row, bv, dst, dstRow, 0)
 				}
 				f.advance(2*quadBytes, a)
 			})
-			f.addFields([]gp{dstPoint, aPoint, bPoint}, []string{"dstPoint", "aPoint", "bPoint"}, stride)
+			addFields(f, []gp{dstPoint, aPoint, bPoint}, []string{"dstPoint", "aPoint", "bPoint"}, stride)
 		})
 	})
 }

@@ -33,17 +33,8 @@ func rowPass(f *fn, in format, rowPtrs []gp, channelFields []string, body func(c
 		for _, p := range others {
 			f.add(p, p, skip)
 		}
-		f.addBytes(x, skip, in)
+		in.add(f, x, skip)
 	})
-}
-
-// addBytes moves p on by so many bytes of floats, in numbers of a format.
-func (f *fn) addBytes(p, floatBytes gp, s format) {
-	if s == floats {
-		f.add(p, p, floatBytes)
-		return
-	}
-	f.ins("ADD %v>>1, %v, %v", floatBytes, p, p)
 }
 
 // affine emits y = x*scale + shift, plus res and at least floor, or plus u*uscale; x is in
@@ -144,7 +135,7 @@ func columnSums(o *output, in format, np int, name, doc string, masked bool) {
 			for _, p := range ptrs {
 				f.add(p, p, stride)
 			}
-			f.addBytes(v, stride, in)
+			in.add(f, v, stride)
 		})
 		f.into(stride, "s1")
 		f.store(s1, stride, 0)
