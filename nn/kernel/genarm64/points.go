@@ -60,7 +60,7 @@ type halfTile struct {
 	next int // place in the ring
 }
 
-// compute emits a tile of mr rows, 4 or 8, and moves x and y behind it.
+// compute emits a tile of mr rows, 8 or, as the last one, 4. It moves x and y behind 8.
 func (t *halfTile) compute(mr int) {
 	columns := 32 / mr // pairs of a pass
 	t.acc = nil
@@ -70,7 +70,12 @@ func (t *halfTile) compute(mr int) {
 	t.in, t.ring, t.next = t.registers[16:][:mr], t.registers[24:], 0
 	for pass := range 8 / columns {
 		t.sum(pass*columns*quadBytes, mr)
-		t.finish(pass*columns/2*quadBytes, pass == 8/columns-1)
+		t.finish(pass * columns / 2 * quadBytes)
+	}
+	if mr == 8 {
+		t.move(t.y, t.yp)
+		t.into(t.tmp, "xRow")
+		t.ins("ADD %v<<3, %v, %v", t.tmp, t.x, t.x)
 	}
 }
 
@@ -95,10 +100,6 @@ func (t *halfTile) sum(disp, mr int) {
 	f.advance(8*panelBytes, t.panel)
 	f.ins("SUBS $8, %v, %v", t.k, t.k)
 	f.ins("BNE %s", label)
-	if mr == 4 || disp > 0 { // the last pass: all rows were read to their ends
-		f.into(t.tmp, "xRow")
-		f.ins("ADD %v<<%d, %v, %v", t.tmp, map[int]int{4: 2, 8: 3}[mr], t.x, t.x)
-	}
 }
 
 // four emits four words of the sum, whose weights begin at disp.
@@ -123,17 +124,13 @@ func (t *halfTile) four(disp int) {
 	}
 }
 
-// finish emits the stores of a pass to the columns from disp on, and after the last one
-// moves y behind the tile.
-func (t *halfTile) finish(disp int, last bool) {
+// finish emits the stores of a pass to the columns from disp on. It leaves yp behind them.
+func (t *halfTile) finish(disp int) {
 	f := t.fn
 	f.into(t.tmp, "yRow")
 	f.move(t.yp, t.y)
 	for _, acc := range t.acc {
 		storeRows(f, acc, t.ring, t.yp, t.tmp, disp)
-	}
-	if last {
-		f.move(t.y, t.yp)
 	}
 }
 
