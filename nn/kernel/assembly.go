@@ -17,7 +17,7 @@ type assembly struct {
 	lanes       int  // channels of a slice of Winograd's transforms
 	pointPanels int  // of the wider products of points
 	oneBoard    bool // the transforms take one board a call
-	wordRun     int  // words of a sum that a product of bf16 takes at once: see runOf
+	wordRun     int  // words of a sum that a product of bf16 takes at once, 0 for 1: see runOf
 
 	gemm8, gemm1 [5]asm       // [np] tiles of 8 rows, and of one
 	gemm4        asm          // tiles of 4 rows by one panel

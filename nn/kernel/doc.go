@@ -6,8 +6,8 @@
 // Activations are channels-last ("NHWC"): x [boards][64][C], that is boards*64
 // rows of C channels, square a1 = 0. Any C is right; multiples of 16 are fast.
 // Weights are packed once per version by the Pack functions. A packed convolution
-// belongs to the tier and the precision it was packed in, a packed matrix to its
-// precision alone.
+// and a packed matrix of bf16 belong to the tier and the precision they were packed
+// in, a packed matrix of fp32 to no tier.
 //
 // Tiers are generic Go (the oracle and the fallback), NEON on arm64, and on amd64
 // AVX2+FMA, AVX-512, and AMX, which is AVX-512 with tile products in bf16. The

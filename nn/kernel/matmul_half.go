@@ -17,7 +17,7 @@ func MatMulHasBF16(k, n int) bool { return HasBF16() && k%panel == 0 && n%panel 
 // PackedMatBF16Len returns the length of a packed matrix of MatMulBF16.
 func PackedMatBF16Len(k, n int) int { return k / 2 * n }
 
-// PackMatBF16 packs w [n][k] for MatMulBF16.
+// PackMatBF16 packs w [n][k] for MatMulBF16 in the active tier.
 func PackMatBF16(dst, w []float32, k, n int) {
 	dst, w = dst[:PackedMatBF16Len(k, n)], w[:n*k]
 	together := runOf(BF16)

@@ -36,7 +36,7 @@ const (
 var tables = [...]*assembly{Generic: {}, AVX2: &avx2, AVX512: &avx512, AMX: &amx}
 
 var avx2 = assembly{
-	maxPanels: 1, gradRows: 4, sumPanels: 2, lanes: 8, pointPanels: 1, wordRun: 1,
+	maxPanels: 1, gradRows: 4, sumPanels: 2, lanes: 8, pointPanels: 1,
 	gemm4:   gemm4x16AVX2,
 	gemm1:   [5]asm{1: gemm1x16AVX2, 4: gemm1x64AVX2},
 	grad:    [4]asm{1: grad4x16AVX2},
@@ -69,7 +69,7 @@ var avx2 = assembly{
 }
 
 var avx512 = assembly{
-	maxPanels: 3, gradRows: 8, sumPanels: 4, lanes: 16, pointPanels: 2, wordRun: 1,
+	maxPanels: 3, gradRows: 8, sumPanels: 4, lanes: 16, pointPanels: 2,
 	gemm8:   [5]asm{1: gemm8x16AVX512, gemm8x32AVX512, gemm8x48AVX512},
 	gemm1:   [5]asm{1: gemm1x16AVX512, 4: gemm1x64AVX512},
 	grad:    [4]asm{1: grad8x16AVX512, grad8x32AVX512, grad8x48AVX512},

@@ -29,7 +29,7 @@ func winograd(ci, co int) bool {
 // of weight gradients, where others have a word of each channel: [k/run][channels][run].
 func runOf(p Precision) int {
 	if p == BF16 {
-		return vectors().wordRun
+		return max(1, vectors().wordRun)
 	}
 	return 1
 }
