@@ -21,7 +21,8 @@ type assembly struct {
 
 	gemm8, gemm1 [5]asm       // [np] tiles of 8 rows, and of one
 	gemm4        asm          // tiles of 4 rows by one panel
-	grad, grad1  [4]asm       // [np] add to blocks of gradRows rows, and of one
+	grad         [2][4]asm    // [half][np] add to blocks of gradRows rows
+	grad1        [4]asm       // [np] the same of one row
 	affine       [2][2]asm    // [half][with a residual]
 	affine2      [2]asm       // [half]
 	sums         [2][2][2]asm // [half][masked][sumPanels, not one]

@@ -16,7 +16,7 @@ func conv3WeightGradVec(grad, x, dy []float32, boards, ci, co int, pad []float32
 			np := vectors().panelsNext(cp/panel - p)
 			for t := range 9 {
 				dst := grad[t*co*cp+p*panel:]
-				gradBlock(&g, dst, d, pad[(t/3*10+t%3)*cp+p*panel:], co, np, 64)
+				gradBlock(&g, dst, d, pad[(t/3*10+t%3)*cp+p*panel:], co, np, 64, FP32)
 			}
 			p += np
 		}
@@ -66,7 +66,7 @@ func (g *gradGroupArgs) run(scratch []float32) {
 			strip = scratch[c*g.rows:]
 			a.bStep = uintptr(np * panel * f32)
 		}
-		gradBlock(&a, g.dw[c:], g.dy, strip, g.n, np, g.rows)
+		gradBlock(&a, g.dw[c:], g.dy, strip, g.n, np, g.rows, FP32)
 		c += np * panel
 	}
 }
@@ -84,8 +84,9 @@ func (g *gradGroupArgs) pack(dst []float32) {
 }
 
 // gradBlock runs all n rows of np panels: full blocks of rows, then single rows.
-// dst, a and b are the first elements; length is the length of the sum.
-func gradBlock(g *gradArgs, dst, a, b []float32, n, np, length int) {
+// dst, a and b are the first elements; length is the length of the
+// sum. In bf16 n is a multiple of gradRows.
+func gradBlock(g *gradArgs, dst, a, b []float32, n, np, length int, p Precision) {
 	k := *g // a copy, so that nothing flows into the caller's struct and escapes
 	v := vectors()
 	h := v.gradRows
@@ -95,7 +96,7 @@ func gradBlock(g *gradArgs, dst, a, b []float32, n, np, length int) {
 	for i := 0; i < full; i += step {
 		k.dst, k.a, k.b = at(dst, i*h*dstRow), at(a, i*h), at(b, 0)
 		k.blocks = uintptr(min(step, full-i))
-		run(v.grad[np], &k)
+		run(v.grad[p][np], &k)
 	}
 	if full*h == n {
 		return

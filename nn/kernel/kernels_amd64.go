@@ -34,6 +34,11 @@ func gemm1x16AVX512(args *byte)
 //go:noescape
 func grad8x16AVX512(args *byte)
 
+// grad8x16BF16AVX512 adds sums of outer products to blocks of 8 rows by 16 columns. args is a *gradArgs.
+//
+//go:noescape
+func grad8x16BF16AVX512(args *byte)
+
 // grad1x16AVX512 adds sums of outer products to blocks of 1 rows by 16 columns. args is a *gradArgs.
 //
 //go:noescape
@@ -44,6 +49,11 @@ func grad1x16AVX512(args *byte)
 //go:noescape
 func grad8x32AVX512(args *byte)
 
+// grad8x32BF16AVX512 adds sums of outer products to blocks of 8 rows by 32 columns. args is a *gradArgs.
+//
+//go:noescape
+func grad8x32BF16AVX512(args *byte)
+
 // grad1x32AVX512 adds sums of outer products to blocks of 1 rows by 32 columns. args is a *gradArgs.
 //
 //go:noescape
@@ -53,6 +63,11 @@ func grad1x32AVX512(args *byte)
 //
 //go:noescape
 func grad8x48AVX512(args *byte)
+
+// grad8x48BF16AVX512 adds sums of outer products to blocks of 8 rows by 48 columns. args is a *gradArgs.
+//
+//go:noescape
+func grad8x48BF16AVX512(args *byte)
 
 // grad1x48AVX512 adds sums of outer products to blocks of 1 rows by 48 columns. args is a *gradArgs.
 //

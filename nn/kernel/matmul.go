@@ -71,11 +71,24 @@ func MatMulWeightGrad(dw, db, x, dy []float32, rows, k, n int, scratch []float32
 			}
 		}
 	}
-	if db != nil {
-		db = db[:n]
-		for r := range rows {
-			for o, d := range dy[r*n:][:n] {
-				db[o] += d
+	addRows(db, dy, rows, n)
+}
+
+// addRows adds the sums of the columns of dy [rows][n] to db [n], which may be nil.
+func addRows(db, dy []float32, rows, n int) {
+	if db == nil {
+		return
+	}
+	var sum, squares [sumGroup]float32
+	for r := 0; r < rows; r += statRows {
+		m := min(statRows, rows-r)
+		part := dy[r*n:][:m*n]
+		op := sumOp{u: part, v: Stored{F32: part}}
+		for c := 0; c < n; c += sumGroup {
+			w := min(sumGroup, n-c)
+			blockSums(&sum, &squares, &op, m, n, c, w)
+			for i, v := range sum[:w] {
+				db[c+i] += v
 			}
 		}
 	}

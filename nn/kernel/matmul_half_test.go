@@ -64,3 +64,37 @@ func TestMatMulBF16(t *testing.T) {
 		})
 	}
 }
+
+func TestMatMulWeightGradBF16(t *testing.T) {
+	rng := newRand(t)
+	forTiers(t, func(t *testing.T) {
+		if !HasBF16() {
+			t.Skip("this tier has no bf16 products")
+		}
+		for _, s := range [][3]int{{1, 16, 16}, {3, 48, 80}, {4, 64, 32}, {64, 112, 48}, {67, 272, 304}, {257, 16, 512}, {512, 64, 64}} {
+			rows, k, n := s[0], s[1], s[2]
+			x, dy, start, startB := rng.floats(rows*k), rng.floats(rows*n), rng.floats(n*k), rng.floats(n)
+			xr, dr := roundHalf(x), roundHalf(dy)
+			want, mag, wantB, magB := make([]float64, n*k), make([]float64, n*k), make([]float64, n), make([]float64, n)
+			for o := range n {
+				wantB[o] = float64(startB[o])
+				for i := range k {
+					want[o*k+i] = float64(start[o*k+i])
+				}
+				for r := range rows {
+					wantB[o] += float64(dy[r*n+o])
+					magB[o] += math.Abs(float64(dy[r*n+o]))
+					for i := range k {
+						p := float64(dr[r*n+o]) * float64(xr[r*k+i])
+						want[o*k+i] += p
+						mag[o*k+i] += math.Abs(p)
+					}
+				}
+			}
+			dw, db := append([]float32(nil), start...), append([]float32(nil), startB...)
+			MatMulWeightGradBF16(dw, db, x, dy, rows, k, n, poison(MatMulWeightGradBF16ScratchLen(k, n)))
+			closeTo(t, fmt.Sprint(s, " dw"), dw, want, mag, tolSum)
+			closeTo(t, fmt.Sprint(s, " db"), db, wantB, magB, tolSum)
+		}
+	})
+}

@@ -39,7 +39,7 @@ var avx2 = assembly{
 	maxPanels: 1, gradRows: 4, sumPanels: 2, lanes: 8, pointPanels: 1,
 	gemm4:   gemm4x16AVX2,
 	gemm1:   [5]asm{1: gemm1x16AVX2, 4: gemm1x64AVX2},
-	grad:    [4]asm{1: grad4x16AVX2},
+	grad:    [2][4]asm{{1: grad4x16AVX2}},
 	grad1:   [4]asm{1: grad1x16AVX2},
 	affine:  [2][2]asm{{affineAVX2, affineResAVX2}},
 	affine2: [2]asm{affine2AVX2},
@@ -70,9 +70,12 @@ var avx2 = assembly{
 
 var avx512 = assembly{
 	maxPanels: 3, gradRows: 8, sumPanels: 4, lanes: 16, pointPanels: 2,
-	gemm8:   [5]asm{1: gemm8x16AVX512, gemm8x32AVX512, gemm8x48AVX512},
-	gemm1:   [5]asm{1: gemm1x16AVX512, 4: gemm1x64AVX512},
-	grad:    [4]asm{1: grad8x16AVX512, grad8x32AVX512, grad8x48AVX512},
+	gemm8: [5]asm{1: gemm8x16AVX512, gemm8x32AVX512, gemm8x48AVX512},
+	gemm1: [5]asm{1: gemm1x16AVX512, 4: gemm1x64AVX512},
+	grad: [2][4]asm{
+		{1: grad8x16AVX512, grad8x32AVX512, grad8x48AVX512},
+		{1: grad8x16BF16AVX512, grad8x32BF16AVX512, grad8x48BF16AVX512},
+	},
 	grad1:   [4]asm{1: grad1x16AVX512, grad1x32AVX512, grad1x48AVX512},
 	affine:  [2][2]asm{{affineAVX512, affineResAVX512}, {affineHalfAVX512, affineResHalfAVX512}},
 	affine2: [2]asm{affine2AVX512, affine2HalfAVX512},
@@ -101,6 +104,7 @@ var avx512 = assembly{
 	gradInput:  [2]asm{winogradInputAVX512, winogradInputHalfPairsAVX512},
 	gradOutput: [2]asm{winogradOutputGradAVX512, winogradOutputGradHalfPairsAVX512},
 	weightGrad: winogradWeightGradAVX512,
+	rowWords:   rowWordsHalfAVX512,
 	peak:       [2]peakKernel{{peakAVX512, 10000, 12 * 2 * 16}, {peakBF16AVX512, 5000, 24 * 2 * 32}},
 }
 
@@ -113,5 +117,5 @@ func init() {
 	amx.pointTiles, amx.peakTiles = pointAMX, peakTiles
 	amx.conv3 = [2][2]asm{{conv3OneAMX, conv3PairAMX}, {conv3OneHalfAMX, conv3PairHalfAMX}}
 	amx.pad, amx.join = [2]asm{padOneHalfAVX512, padPairHalfAVX512}, [2]asm{joinOneHalfAVX512, joinPairHalfAVX512}
-	amx.rowWords, amx.tapGrad = rowWordsHalfAVX512, tapGradAMX
+	amx.tapGrad = tapGradAMX
 }

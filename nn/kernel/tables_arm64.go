@@ -30,7 +30,7 @@ var neon = assembly{
 	gemm8:   [5]asm{1: gemm8x16NEON},
 	gemm4:   gemm4x16NEON,
 	gemm1:   [5]asm{1: gemm1x16NEON, 4: gemm1x64NEON},
-	grad:    [4]asm{1: grad4x16NEON},
+	grad:    [2][4]asm{{1: grad4x16NEON}},
 	grad1:   [4]asm{1: grad1x16NEON},
 	affine:  [2][2]asm{{affineNEON, affineResNEON}, {affineHalfNEON, affineResHalfNEON}},
 	affine2: [2]asm{affine2NEON, affine2HalfNEON},

@@ -9,6 +9,7 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/device"
 )
 
 // BenchmarkGraph measures the share of a forward and backward pass that Gorgonia's
@@ -43,5 +44,30 @@ func withoutGraph(tr *trainer) {
 	dy := tr.heads.backward(inputs[last])
 	for i := last - 1; i >= 0; i-- {
 		dy = tr.layers[i].backward(inputs[i], inputs[i+1], dy)
+	}
+}
+
+// BenchmarkAttention is a forward and backward pass of attention nets.
+func BenchmarkAttention(b *testing.B) {
+	for _, name := range []string{"64x4x4h", "64x4x4h-smolgen", "128x6x8h"} {
+		for _, p := range []device.Precision{device.BF16, device.FP32} {
+			b.Run(name+"/"+p.String(), func(b *testing.B) {
+				const rows = 256
+				a := nntest.Arch(name)
+				cfg := testConfig(a, rows)
+				cfg.Precision = p
+				tr := newTestTrainer(b, nn.Init(a, 1), cfg)
+				batch := encoding.NewTrainBatch(rows)
+				nntest.AppendRows(batch, rand.New(rand.NewPCG(1, 1)), rows)
+				for b.Loop() {
+					tr.e.version++ // weights are packed anew at each step
+					tr.e.begin(batch, batchStats, true)
+					if _, err := tr.g.run(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(rows*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+			})
+		}
 	}
 }

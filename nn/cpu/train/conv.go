@@ -13,7 +13,7 @@ type conv struct {
 	channels         int // of the convolution before a fully connected layer; 0 = plain rows
 	weight, bias     int // parameter indices; bias -1 = none
 	packed, turned   []float32
-	half             bool      // products forward and of the input's gradient are bf16: see inHalf
+	half             bool      // products are bf16: see inHalf
 	squares          []float32 // weights or their gradient in the activations' order; in half precision the transposed weights
 	needsInputGrad   bool
 	forwardScratch   int
@@ -55,7 +55,7 @@ func newConv(e *engine, prefix string, channels int, needsInputGrad bool) *conv 
 }
 
 // inHalf makes the products of a fully connected layer bf16 where training is and the
-// kernels have them. The gradient of the weights stays fp32.
+// kernels have them.
 func (c *conv) inHalf() *conv {
 	if c.e.precision != kernel.BF16 || !kernel.MatMulHasBF16(c.ci, c.co) || c.channels > 0 {
 		return c
@@ -63,6 +63,7 @@ func (c *conv) inHalf() *conv {
 	c.half, c.squares = true, make([]float32, c.co*c.ci)
 	c.packed, c.turned = make([]float32, kernel.PackedMatBF16Len(c.ci, c.co)), make([]float32, kernel.PackedMatBF16Len(c.co, c.ci))
 	c.forwardScratch, c.backwardScratch = kernel.MatMulBF16ScratchLen(c.ci, c.co), kernel.MatMulBF16ScratchLen(c.co, c.ci)
+	c.weightGradLength = kernel.MatMulWeightGradBF16ScratchLen(c.ci, c.co)
 	return c
 }
 
@@ -127,8 +128,7 @@ func (c *conv) inputGrad(g span, dx, dy []float32) {
 // no other 3x3 layer's weightGrad may come between.
 func (c *conv) weightGrad(g span, at int, wg *weightGrads, x, dy []float32) {
 	if c.size == 1 { // needs no memory between groups: gradScratch may be another layer's
-		scratch := c.e.workerScratch(g, convScratch, c.weightGradLength)
-		kernel.MatMulWeightGrad(wg.of(g.slice, c.weight), wg.of(g.slice, c.bias), x, dy, g.n*c.perBoard, c.ci, c.co, scratch)
+		c.addGrad(g, wg.of(g.slice, c.weight), wg.of(g.slice, c.bias), x, dy)
 		return
 	}
 	kernel.Conv3WeightGradAdd(c.e.workerScratch(g, gradScratch, c.weightGradLength), x, dy, at, g.n, c.ci, c.co, c.e.precision)
@@ -141,6 +141,17 @@ func (c *conv) weightGrad(g span, at int, wg *weightGrads, x, dy []float32) {
 			bias[i] += float32(v)
 		}
 	}
+}
+
+// addGrad adds a group's part of the gradients of a fully connected layer's weights and
+// bias to dw and db, which may be nil.
+func (c *conv) addGrad(g span, dw, db, x, dy []float32) {
+	rows, scratch := g.n*c.perBoard, c.e.workerScratch(g, convScratch, c.weightGradLength)
+	if c.half {
+		kernel.MatMulWeightGradBF16(dw, db, x, dy, rows, c.ci, c.co, scratch)
+		return
+	}
+	kernel.MatMulWeightGrad(dw, db, x, dy, rows, c.ci, c.co, scratch)
 }
 
 // restore turns the summed weight gradient, which is in the order of the activations,

@@ -70,7 +70,7 @@ func (s *smolgen) begin(sp span) {
 // back returns the gradient of x.
 func (s *smolgen) back(g span, w *workspace, wg *weightGrads, x []float32, p smolgenPass, dExtra []float32) []float32 {
 	c := s.global
-	kernel.MatMulWeightGrad(s.shared[g.slice], nil, p.norm2, dExtra, g.n*c.perBoard, c.ci, c.co, s.e.workerScratch(g, convScratch, c.weightGradLength))
+	c.addGrad(g, s.shared[g.slice], nil, p.norm2, dExtra)
 	d := w.take(len(p.norm2))
 	c.inputGrad(g, d, dExtra)
 	unit := func(c *conv, ln *layerNorm, d, x, pre, act []float32) []float32 {

@@ -9,20 +9,23 @@ import (
 )
 
 // genWeightGrad emits the outer-product sums of the weight gradients:
-// dst[i][j] += sum over s of a[s][i] * b[s][j], mr rows by np panels a block.
+// dst[i][j] += sum over s of a[s][i] * b[s][j], mr rows by np panels a block. In bf16 there are
+// full blocks only, and steps of the sum are words.
 func genWeightGrad(v isa) {
 	for np := range v.panels {
-		weightGrad(v, v.rows, np+1)
-		weightGrad(v, 1, np+1)
+		for _, pr := range v.products {
+			weightGrad(v, pr, v.rows, np+1)
+		}
+		weightGrad(v, fp32, 1, np+1)
 	}
 }
 
-func weightGrad(v isa, mr, np int) {
-	name := fmt.Sprintf("grad%dx%d", mr, np*16)
+func weightGrad(v isa, pr product, mr, np int) {
+	name := fmt.Sprintf("grad%dx%d%s", mr, np*16, pr.suffix)
 	doc := fmt.Sprintf("adds sums of outer products to blocks of %d rows by %d columns.", mr, np*16)
 	v.kernel(name, "gradArgs", doc, func(f *frame) {
 		acc := v.grid(mr, np*v.perPanel())
-		dst, a, sum, dstRow := f.load("dst"), f.load("a"), v.outerSum(f, fp32, acc), f.load("dstRow")
+		dst, a, sum, dstRow := f.load("dst"), f.load("a"), v.outerSum(f, pr, acc), f.load("dstRow")
 		ap, bp, inner, outer := GP64(), GP64(), GP64(), GP64()
 		loop("block", f.mem("blocks"), func() {
 			v.zeroGrid(acc)
