@@ -36,6 +36,7 @@ type assembly struct {
 	expand       asm
 	transpose    asm
 	toHalf       asm
+	widen        asm    // its inverse
 	policyDots   [2]asm // [half]
 	rows         [numRowsOps]asm
 	points       [2][3]asm

@@ -1,8 +1,11 @@
 package kernel
 
-// AttendScratchLen returns the scratch length of AttendHead.
+// headSquares are what attend and are attended to.
+const headSquares = 64
+
+// AttendScratchLen returns the scratch length of AttendHead and its relatives.
 func AttendScratchLen(depth int) int {
-	return 4*64*depth + max(PackedMatLen(depth, 64), PackedMatLen(64, depth))
+	return max(PackedMatLen(depth, headSquares), PackedMatLen(headSquares, depth))
 }
 
 // AttendHead is one head of attention over the 64 squares of a board: it sets p [64][64] to
@@ -10,48 +13,106 @@ func AttendScratchLen(depth int) int {
 // number i of a square is x[square*stride+i], i < depth, and of y likewise with yStride.
 // extra [64][64] may be nil. scratch has AttendScratchLen(depth) floats of any contents.
 func AttendHead(y []float32, yStride int, p, q, k, v []float32, stride, depth int, scale float32, extra, scratch []float32) {
-	p = p[:64*64]
-	one := 64 * depth
-	hq, hk, hv, hy, packed := scratch[:one], scratch[one:][:one], scratch[2*one:][:one], scratch[3*one:][:one], scratch[4*one:]
-	GatherHead(hq, q, stride, depth)
-	GatherHead(hk, k, stride, depth)
-	GatherHead(hv, v, stride, depth)
+	p = p[:headSquares*headSquares]
+	packed := packHead(scratch, k, stride, depth)
 	if scale != 1 {
-		Scale(hq, scale)
+		Scale(packed, scale)
 	}
-	PackMat(packed, hk, depth, 64)
-	MatMul(p, hq, packed, nil, 64, depth, 64, None)
+	headProduct(p, q, packed, depth, headSquares, stride, headSquares)
 	if extra != nil {
-		Add(p, p, extra[:64*64])
+		Add(p, p, extra[:len(p)])
 	}
-	SoftmaxRows(p, 64, 64)
-	PackMatTransposed(packed, hv, depth, 64)
-	MatMul(hy, p, packed, nil, 64, 64, depth, None)
-	ScatterHead(y, hy, yStride, depth)
+	SoftmaxRows(p, headSquares, headSquares)
+	WeighHead(y, yStride, p, v, stride, depth, scratch)
 }
 
-// GatherHead copies the numbers of a head, as AttendHead has them in x, to dst [64][depth].
-func GatherHead(dst, x []float32, stride, depth int) {
-	for sq := range 64 {
-		copyShort(dst[sq*depth:][:depth], x[sq*stride:])
-	}
+// WeighHead is the last part of AttendHead: y = p*v.
+func WeighHead(y []float32, yStride int, p, v []float32, stride, depth int, scratch []float32) {
+	headProduct(y, p, packHeadTransposed(scratch, v, stride, depth), headSquares, depth, headSquares, yStride)
 }
 
-// ScatterHead is its inverse: src [64][depth] goes to x.
-func ScatterHead(x, src []float32, stride, depth int) {
-	for sq := range 64 {
-		copyShort(x[sq*stride:][:depth], src[sq*depth:])
-	}
+// AttendHeadBackward sets dp to the gradient of what AttendHead takes the softmax of, and
+// dq, dk and dv to those of q, k and v divided by scale, scale and 1, from dy, that of y. p
+// is what AttendHead made. All but p and dp have the stride of q, k and v.
+func AttendHeadBackward(dq, dk, dv, dp, p, q, k, v, dy []float32, stride, depth int, scratch []float32) {
+	p, dp = p[:headSquares*headSquares], dp[:headSquares*headSquares]
+	headProduct(dp, dy, packHead(scratch, v, stride, depth), depth, headSquares, stride, headSquares)
+	headOuter(dv, p, dy, stride, depth)
+	SoftmaxRowsBackward(dp, dp, p, headSquares, headSquares)
+	headOuter(dk, dp, q, stride, depth)
+	headProduct(dq, dp, packHeadTransposed(scratch, k, stride, depth), headSquares, depth, headSquares, stride)
 }
 
-// copyShort is copy without a call where dst is of a few whole panels: a head's part of a
-// square is some 100 bytes.
-func copyShort(dst, src []float32) {
-	if len(dst)%panel != 0 {
-		copy(dst, src)
+// packHead is PackMat of a head's rows [64][depth], which lie stride floats apart.
+func packHead(dst, x []float32, stride, depth int) []float32 {
+	dst = dst[:PackedMatLen(depth, headSquares)]
+	for p := 0; p < headSquares; p += panel {
+		to, from := dst[p*depth:][:panel*depth], x[p*stride:]
+		if depth%panel == 0 && transposeBlocks(to, from, panel, stride, panel*panel, panel, depth/panel) {
+			continue
+		}
+		for sq := range panel {
+			for i, v := range from[sq*stride:][:depth] {
+				to[i*panel+sq] = v
+			}
+		}
+	}
+	return dst
+}
+
+// packHeadTransposed is PackMatTransposed of the same.
+func packHeadTransposed(dst, x []float32, stride, depth int) []float32 {
+	dst = dst[:PackedMatLen(headSquares, depth)]
+	full := depth / panel
+	for sq := range headSquares {
+		row := x[sq*stride:][:depth]
+		for p := range full {
+			*(*[panel]float32)(dst[(p*headSquares+sq)*panel:]) = [panel]float32(row[p*panel:])
+		}
+		if depth%panel != 0 {
+			last := dst[(full*headSquares+sq)*panel:][:panel]
+			clear(last[copy(last, row[full*panel:]):])
+		}
+	}
+	return dst
+}
+
+// headProduct is MatMul of 64 rows of k numbers by n, which lie xRow and yRow floats apart.
+func headProduct(y, x, packed []float32, k, n, xRow, yRow int) {
+	_, _ = x[(headSquares-1)*xRow+k-1], y[(headSquares-1)*yRow+n-1]
+	if ActiveTier() != Generic {
+		matMulVec(y, x, packed, nil, headSquares, k, n, xRow, yRow, None)
 		return
 	}
-	for i := 0; i < len(dst); i += panel {
-		*(*[panel]float32)(dst[i:]) = [panel]float32(src[i:])
+	for r := range headSquares {
+		matMulGeneric(y[r*yRow:][:n], x[r*xRow:][:k], packed, nil, 1, k, n, None)
+	}
+}
+
+// headOuter sets dst to p^T*x for p [64][64]; rows of dst and x, of depth numbers, lie
+// stride floats apart.
+func headOuter(dst, p, x []float32, stride, depth int) {
+	_, _ = dst[(headSquares-1)*stride+depth-1], x[(headSquares-1)*stride+depth-1]
+	full := 0
+	if ActiveTier() != Generic {
+		full = depth / panel * panel
+	}
+	for c := 0; c < full; {
+		np := min(vectors().pointPanels, (full-c)/panel)
+		sumPoints(&pointGradArgs{
+			dst: at(dst, c), a: at(p, 0), b: at(x, c), dstRow: uintptr(stride * f32), aStep: headSquares * f32, bStep: uintptr(stride * f32),
+			length: headSquares, blocks: uintptr(headSquares / vectors().gradRows), points: 1,
+		}, np, FP32)
+		c += np * panel
+	}
+	for to := 0; to < headSquares && full < depth; to++ {
+		sum := dst[to*stride+full:][:depth-full]
+		clear(sum)
+		for from := range headSquares {
+			w := p[from*headSquares+to]
+			for i, v := range x[from*stride+full:][:len(sum)] {
+				sum[i] += w * v
+			}
+		}
 	}
 }

@@ -160,4 +160,5 @@ var entries = []struct {
 	{"rowWordsHalfAVX512", "wordArgs", rowWordsHalfAVX512},
 	{"tapGradAMX", "tapArgs", tapGradAMX},
 	{"flatHalfAVX512", "flatArgs", flatHalfAVX512},
+	{"flatWidenAVX512", "flatArgs", flatWidenAVX512},
 }

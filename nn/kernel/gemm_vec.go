@@ -12,23 +12,24 @@ func conv3Vec(y, x, packed, bias []float32, boards, ci, co int, act Act, scratch
 		segs: 3, kseg: uintptr(3 * ci), xSeg: uintptr(10 * ci * f32),
 		wPanel: uintptr(9 * ci * panel * f32), floor: floorBits(act),
 	}
-	job := gemmJob{packed: packed, bias: bias, n: co, k: 9 * ci, xRow: ci, xTile: 10 * ci}
+	job := gemmJob{packed: packed, bias: bias, n: co, k: 9 * ci, xRow: ci, xTile: 10 * ci, yRow: co}
 	for b := range boards {
 		padBoard(scratch, x[b*64*ci:][:64*ci], ci, ci)
 		job.run(&g, y[b*64*co:][:64*co], scratch, 64)
 	}
 }
 
-func matMulVec(y, x, packed, bias []float32, rows, k, n int, act Act) {
+// matMulVec is MatMul with rows of x and y that lie xRow and yRow floats apart.
+func matMulVec(y, x, packed, bias []float32, rows, k, n, xRow, yRow int, act Act) {
 	g := gemmArgs{
 		segs: 1, kseg: uintptr(k),
 		wPanel: uintptr(k * panel * f32), floor: floorBits(act),
 	}
-	job := gemmJob{packed: packed, bias: bias, n: n, k: k, xRow: k, xTile: tileRows * k}
+	job := gemmJob{packed: packed, bias: bias, n: n, k: k, xRow: xRow, xTile: tileRows * xRow, yRow: yRow}
 	// Blocks of 64 rows keep x in L2 while the panels pass.
 	for r := 0; r < rows; r += 64 {
 		m := min(64, rows-r)
-		job.run(&g, y[r*n:][:m*n], x[r*k:][:m*k], m)
+		job.run(&g, y[r*yRow:], x[r*xRow:], m)
 	}
 }
 
@@ -37,17 +38,18 @@ type gemmJob struct {
 	packed, bias []float32
 	n, k         int // columns of y, length of the sum
 	xRow, xTile  int // between rows of a tile, between tiles
+	yRow         int // between rows of y
 	tail         [64 * panel]float32
 }
 
-// run computes y [rows][n] from the tiles of x, rows <= 64; only a block that is
+// run computes n columns of y from the tiles of x, rows <= 64; only a block that is
 // one tile after another (xTile = 8*xRow) may have rows%8 != 0. Whole panels are
 // written in place, a last partial one goes through the tail buffer.
 func (j *gemmJob) run(g *gemmArgs, y, x []float32, rows int) {
 	full := j.n / panel
 	for p := 0; p < full; {
 		np := vectors().panelsNext(full - p)
-		j.tiles(g, y[p*panel:], j.n, x, optional(j.bias, p*panel), rows, p, np)
+		j.tiles(g, y[p*panel:], j.yRow, x, optional(j.bias, p*panel), rows, p, np)
 		p += np
 	}
 	for p := 0; p < full && rows%tileRows != 0; {
@@ -55,7 +57,7 @@ func (j *gemmJob) run(g *gemmArgs, y, x []float32, rows int) {
 		if full-p >= 4 {
 			np = 4
 		}
-		j.singles(g, y[p*panel:], j.n, x, optional(j.bias, p*panel), rows, p, np)
+		j.singles(g, y[p*panel:], j.yRow, x, optional(j.bias, p*panel), rows, p, np)
 		p += np
 	}
 	if j.n%panel != 0 {
@@ -73,7 +75,7 @@ func (j *gemmJob) lastPanel(g *gemmArgs, y, x []float32, rows, p int) {
 	j.singles(g, j.tail[:], panel, x, &bias[0], rows, p, 1)
 	w := j.n % panel
 	for r := range rows {
-		copy(y[r*j.n+p*panel:][:w], j.tail[r*panel:])
+		copy(y[r*j.yRow+p*panel:][:w], j.tail[r*panel:])
 	}
 }
 

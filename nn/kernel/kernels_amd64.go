@@ -762,6 +762,11 @@ func tapGradAMX(args *byte)
 //go:noescape
 func flatHalfAVX512(args *byte)
 
+// flatWidenAVX512 widens the bf16 numbers a, 8 words to 16. args is a *flatArgs.
+//
+//go:noescape
+func flatWidenAVX512(args *byte)
+
 // readMXCSR returns the SSE control and status register.
 func readMXCSR() uint32
 

@@ -25488,6 +25488,31 @@ panel:
 	VZEROUPPER
 	RET
 
+// func flatWidenAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·flatWidenAVX512(SB), NOSPLIT, $16-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    (AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    24(AX), AX
+
+panel:
+	VPMOVZXWD (DX), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VMOVUPS   Z0, (CX)
+	ADDQ      $0x20, DX
+	ADDQ      $0x40, CX
+	DECQ      AX
+	JNZ       panel
+	LDMXCSR   (SP)
+	VZEROUPPER
+	RET
+
 // func readMXCSR() uint32
 // Requires: SSE
 TEXT ·readMXCSR(SB), NOSPLIT, $8-4

@@ -13,7 +13,7 @@ func MatMul(y, x, packed, bias []float32, rows, k, n int, act Act) {
 	if ActiveTier() == Generic || k == 0 {
 		matMulGeneric(y, x, packed, bias, rows, k, n, act)
 	} else {
-		matMulVec(y, x, packed, bias, rows, k, n, act)
+		matMulVec(y, x, packed, bias, rows, k, n, k, n, act)
 	}
 	after.second(y)
 }

@@ -39,6 +39,45 @@ func (s Stored) Slice(i, n int) Stored {
 	return Stored{F32: s.F32[i:][:n]}
 }
 
+// Set makes x the numbers; len(x) is theirs, of whole panels of 16.
+func (s Stored) Set(x []float32) {
+	x = x[:s.len()]
+	if !s.half() {
+		copy(s.F32, x)
+		return
+	}
+	for i := 0; i < len(x); i += maxCallFloats {
+		n := min(maxCallFloats, len(x)-i)
+		if !HasBF16() {
+			for j, v := range x[i:][:n] {
+				s.BF16[i+j] = Half(halfBits(v))
+			}
+			continue
+		}
+		run(vectors().toHalf, &flatArgs{y: s.at(i), a: at(x, i), n: uintptr(n / panel)})
+	}
+}
+
+// Floats returns the numbers, of whole panels of 16: themselves, or in scratch, which is as
+// long, where they are bf16.
+func (s Stored) Floats(scratch []float32) []float32 {
+	if !s.half() {
+		return s.F32
+	}
+	scratch = scratch[:s.len()]
+	for i := 0; i < len(scratch); i += maxCallFloats {
+		n := min(maxCallFloats, len(scratch)-i)
+		if !HasBF16() {
+			for j := range n {
+				scratch[i+j] = s.float(i + j)
+			}
+			continue
+		}
+		run(vectors().widen, &flatArgs{y: at(scratch, i), a: s.at(i), n: uintptr(n / panel)})
+	}
+	return scratch
+}
+
 // half says whether the numbers are bf16.
 func (s Stored) half() bool { return s.BF16 != nil }
 

@@ -93,7 +93,7 @@ var avx512 = assembly{
 	sgd: sgdAVX512, adamw: adamwAVX512, nadamw: nadamwAVX512, sumSquares: sumSquaresAVX512,
 	softmax: softmaxAVX512, softmaxRows: [2]asm{softmaxRowsAVX512, softmaxRowsBackwardAVX512},
 	layerNorm: [2][2]asm{{layerNormAVX512, layerNormSkipAVX512}, {layerNormBackwardAVX512, layerNormBackwardSkipAVX512}},
-	expand:    expandAVX512, transpose: transpose16AVX512, toHalf: flatHalfAVX512,
+	expand:    expandAVX512, transpose: transpose16AVX512, toHalf: flatHalfAVX512, widen: flatWidenAVX512,
 	policyDots: [2]asm{policyDotsAVX512, policyDotsBF16AVX512},
 	rows:       [numRowsOps]asm{rowsSum: rowsSumAVX512, rowsAdd: rowsAddAVX512, rowsDot: rowsDotAVX512},
 	points:     [2][3]asm{{1: point8x16AVX512, point8x32AVX512}, {1: point8x16BF16AVX512, point8x32BF16AVX512}},

@@ -55,7 +55,7 @@ func (h *attentionPolicy) compute(g span, w *workspace, x []float32) (p attentio
 	p.x = p.act
 	for i := range h.encoders {
 		l, y := &h.encoders[i], w.take(len(p.x))
-		pass := l.compute(g, w, p.x)
+		pass := l.compute(g, w, p.x, nil, kernel.Stored{}, false)
 		l.ln2.forward(y, pass.ffn.y, pass.mid)
 		p.inputs, p.encoders = append(p.inputs, p.x), append(p.encoders, pass)
 		p.x = y
@@ -151,7 +151,7 @@ func (h *attentionPolicy) back(g span, w *workspace, x []float32) []float32 {
 	d := h.q.back(g, w, h.wg, p.x, dq)
 	kernel.Add(d, d, h.k.back(g, w, h.wg, p.x, dk))
 	for i := len(h.encoders) - 1; i >= 0; i-- {
-		h.encoders[i].back(g, w, h.wg, p.inputs[i], p.encoders[i], d)
+		h.encoders[i].back(g, w, h.wg, p.inputs[i], p.encoders[i], d, nil)
 	}
 	h.act.Backward(d, p.act, p.pre)
 	return h.embedding.back(g, w, h.wg, x, d)

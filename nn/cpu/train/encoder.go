@@ -15,15 +15,17 @@ type encoder struct {
 	ffn          *feedForward
 }
 
-// encoderLayer is an encoder of the body. Nothing but the input is kept for the backward
-// pass, which computes the rest again while it is in the cache.
+// encoderLayer is an encoder of the body. Its input is kept for the backward pass, which
+// computes the rest again while it is in the cache, but for the attention weights where
+// they need a smolgen.
 type encoderLayer struct {
 	encoder
-	e     *engine
-	label string
-	first bool      // the first encoder with smolgen, which has the shared weights
-	y     []float32 // [capacity][64][width]
-	wg    *weightGrads
+	e       *engine
+	label   string
+	first   bool          // the first encoder with smolgen, which has the shared weights
+	y       []float32     // [capacity][64][width]
+	weights kernel.Stored // [capacity][heads][64][64] with smolgen, bf16 where products are
+	wg      *weightGrads
 }
 
 // newSquares is newConv of a layer on each square.
@@ -60,10 +62,11 @@ func newEncoderLayer(e *engine, a nn.Arch, i int, first *encoderLayer) *encoderL
 			shared = first.smolgen
 		}
 		l.smolgen = newSmolgen(e, name+".smolgen", b, shared, i == len(a.Blocks)-1)
+		l.weights = kernel.NewStored(e.capacity*l.attention.pairs(), l.smolgen.global.half)
 		l.wg.layers(l.smolgen.compress, l.smolgen.fc1, l.smolgen.fc2)
 		l.wg.add(append(l.smolgen.ln1.params(), l.smolgen.ln2.params()...)...)
 		if l.first {
-			l.wg.add(l.smolgen.global.weight)
+			l.wg.addOwn(l.smolgen.global.weight, l.smolgen.shared)
 		}
 	}
 	return l
@@ -74,27 +77,74 @@ func (l *encoderLayer) params() []int { return l.wg.params }
 
 // encoderPass is what the forward pass computes of a group.
 type encoderPass struct {
-	q, k, v, seen, weights, o, mid []float32
-	smolgen                        smolgenPass
-	ffn                            feedForwardPass
+	q, k, v, seen, o, mid []float32
+	weights               weightsPass
+	ffn                   feedForwardPass
 }
 
-// compute takes x, a group's rows, to the sum before the last norm.
-func (l *encoder) compute(g span, w *workspace, x []float32) (p encoderPass) {
-	a := l.attention
-	inner := squares * a.heads * a.depth
-	p.q, p.k, p.v = l.q.on(g, w, x), l.k.on(g, w, x), l.v.on(g, w, x)
-	p.seen, p.weights = w.take(g.n*inner), w.take(g.n*a.heads*squares*squares)
-	if l.smolgen != nil {
-		p.smolgen = l.smolgen.compute(g, w, x)
+// weightsPass are a group's attention weights: floats, or kept numbers that floats takes
+// one board of at a time.
+type weightsPass struct {
+	floats []float32
+	kept   kernel.Stored
+	pairs  int
+}
+
+// newWeightsPass is that of g over kept, which may have nothing.
+func (l *encoder) newWeightsPass(g span, w *workspace, kept kernel.Stored) weightsPass {
+	p := weightsPass{pairs: l.attention.pairs()}
+	switch {
+	case kept.F32 != nil:
+		p.floats = g.rows(kept.F32, p.pairs)
+	case kept.BF16 != nil:
+		p.floats, p.kept = w.take(p.pairs), kept.Slice(g.lo*p.pairs, g.n*p.pairs)
+	default:
+		p.floats = w.take(g.n * p.pairs)
 	}
+	return p
+}
+
+// to is where board i's weights are to go; keep puts them by, and of returns them.
+func (p *weightsPass) to(i int) []float32 {
+	if p.kept.BF16 != nil {
+		return p.floats
+	}
+	return board(p.floats, i, p.pairs)
+}
+
+func (p *weightsPass) keep(i int) {
+	if p.kept.BF16 != nil {
+		p.kept.Slice(i*p.pairs, p.pairs).Set(p.floats)
+	}
+}
+
+func (p *weightsPass) of(i int) []float32 {
+	if p.kept.BF16 != nil {
+		return p.kept.Slice(i*p.pairs, p.pairs).Floats(p.floats)
+	}
+	return board(p.floats, i, p.pairs)
+}
+
+// compute takes x, a group's rows, to the sum before the last norm. What is added to the
+// products, extra, may be nil; weights that are known are not computed.
+func (l *encoder) compute(g span, w *workspace, x, extra []float32, kept kernel.Stored, known bool) (p encoderPass) {
+	a := l.attention
+	inner := a.inner()
+	p.q, p.k, p.v = l.q.on(g, w, x), l.k.on(g, w, x), l.v.on(g, w, x)
+	p.seen, p.weights = w.take(g.n*inner), l.newWeightsPass(g, w, kept)
 	scratch := w.take(kernel.AttendScratchLen(a.depth))
 	for i := range g.n {
-		var extra []float32
-		if l.smolgen != nil {
-			extra = board(p.smolgen.extra, i, a.heads*squares*squares)
+		seen, v := board(p.seen, i, inner), board(p.v, i, inner)
+		if known {
+			a.see(scratch, p.weights.of(i), seen, v)
+			continue
 		}
-		a.forward(scratch, board(p.weights, i, a.heads*squares*squares), board(p.seen, i, inner), board(p.q, i, inner), board(p.k, i, inner), board(p.v, i, inner), extra)
+		var added []float32
+		if extra != nil {
+			added = board(extra, i, a.pairs())
+		}
+		a.forward(scratch, p.weights.to(i), seen, board(p.q, i, inner), board(p.k, i, inner), v, added)
+		p.weights.keep(i)
 	}
 	p.o = l.out.on(g, w, p.seen)
 	p.mid = w.take(len(x))
@@ -124,30 +174,48 @@ func (c *conv) back(g span, w *workspace, wg *weightGrads, x, dy []float32) []fl
 // forward returns the layer's output for x, both [capacity][64][width].
 func (l *encoderLayer) forward(x []float32) []float32 {
 	width := squares * l.ln1.c
-	l.e.run(phase{group: func(g span, _ int) {
-		p := l.compute(g, l.e.workspace(g), g.rows(x, width))
+	p := phase{}
+	if l.smolgen != nil {
+		l.e.complete()
+		p.begin = func(s span) { l.smolgen.compute(s, s.rows(x, width)) }
+	}
+	p.group = func(g span, at int) {
+		w, x := l.e.workspace(g), g.rows(x, width)
+		var extra []float32
+		if l.smolgen != nil {
+			extra = l.smolgen.extra(g, at, w)
+		}
+		p := l.compute(g, w, x, extra, l.weights, false)
 		l.ln2.forward(g.rows(l.y, width), p.ffn.y, p.mid)
-	}})
+	}
+	l.e.run(p)
 	return l.y
 }
 
 // backward sets the gradients of the parameters and turns dy into that of x.
 func (l *encoderLayer) backward(x, _, dy []float32) []float32 {
+	width := squares * l.ln1.c
+	l.e.complete()
 	l.e.open(l.wg)
 	l.e.run(phase{
 		begin: func(s span) {
 			l.wg.reset(s)
 			if l.smolgen != nil {
-				l.smolgen.begin(s)
+				l.smolgen.begin(s, s.rows(x, width))
 			}
 		},
-		group: func(g span, _ int) {
-			w, x := l.e.workspace(g), g.rows(x, squares*l.ln1.c)
-			l.back(g, w, l.wg, x, l.compute(g, w, x), g.rows(dy, squares*l.ln1.c))
+		group: func(g span, at int) {
+			w, x := l.e.workspace(g), g.rows(x, width)
+			var dExtra []float32
+			if l.smolgen != nil {
+				dExtra = l.smolgen.extraGrad(g, at)
+			}
+			p := l.compute(g, w, x, nil, l.weights, l.smolgen != nil)
+			l.back(g, w, l.wg, x, p, g.rows(dy, width), dExtra)
 		},
 		end: func(s span) {
-			if l.first {
-				copy(l.wg.of(s.slice, l.smolgen.global.weight), l.smolgen.shared[s.slice])
+			if l.smolgen != nil {
+				l.smolgen.back(s, l.wg, s.rows(x, width), s.rows(dy, width))
 			}
 		},
 	})
@@ -156,8 +224,8 @@ func (l *encoderLayer) backward(x, _, dy []float32) []float32 {
 }
 
 // back turns d, the gradient of a group's outputs, into that of x, of which p was
-// computed.
-func (l *encoder) back(g span, w *workspace, wg *weightGrads, x []float32, p encoderPass, d []float32) {
+// computed. dExtra, if not nil, takes that of what was added to the products.
+func (l *encoder) back(g span, w *workspace, wg *weightGrads, x []float32, p encoderPass, d, dExtra []float32) {
 	du := w.take(len(d))
 	l.ln2.backward(g, wg, du, d, d, p.ffn.y, p.mid)
 	kernel.Add(d, d, l.ffn.back(g, w, wg, p.mid, p.ffn, du))
@@ -166,19 +234,20 @@ func (l *encoder) back(g span, w *workspace, wg *weightGrads, x []float32, p enc
 	dSeen := l.out.back(g, w, wg, p.seen, do)
 
 	a := l.attention
-	inner, pairs := squares*a.heads*a.depth, a.heads*squares*squares
-	dq, dk, dv, dExtra := w.take(len(p.q)), w.take(len(p.k)), w.take(len(p.v)), w.take(g.n*pairs)
-	t := a.scratch(w)
+	inner, pairs := a.inner(), a.pairs()
+	dq, dk, dv := w.take(len(p.q)), w.take(len(p.k)), w.take(len(p.v))
+	scratch, spare := w.take(kernel.AttendScratchLen(a.depth)), w.take(pairs)
 	for i := range g.n {
-		a.backward(t, board(dq, i, inner), board(dk, i, inner), board(dv, i, inner), board(dExtra, i, pairs),
-			board(p.weights, i, pairs), board(p.q, i, inner), board(p.k, i, inner), board(p.v, i, inner), board(dSeen, i, inner))
+		to := spare
+		if dExtra != nil {
+			to = board(dExtra, i, pairs)
+		}
+		a.backward(scratch, board(dq, i, inner), board(dk, i, inner), board(dv, i, inner), to,
+			p.weights.of(i), board(p.q, i, inner), board(p.k, i, inner), board(p.v, i, inner), board(dSeen, i, inner))
 	}
 	kernel.Add(d, d, l.q.back(g, w, wg, x, dq))
 	kernel.Add(d, d, l.k.back(g, w, wg, x, dk))
 	kernel.Add(d, d, l.v.back(g, w, wg, x, dv))
-	if l.smolgen != nil {
-		kernel.Add(d, d, l.smolgen.back(g, w, wg, x, p.smolgen, dExtra))
-	}
 }
 
 // feedForward is two layers on each square.

@@ -42,8 +42,9 @@ type engine struct {
 
 	packers []packer                // the layers with packed copies of weights
 	scratch [][numScratch][]float32 // by worker
-	// workspaces are the workers' for layers that keep nothing for the backward pass.
-	workspaces []workspace
+	// workspaces are the workers' for layers that keep nothing for the backward pass, of a
+	// group of boards and of a slice.
+	workspaces, sliceSpaces []workspace
 
 	// arenas hold partial weight gradients by slice: those of the layer at work,
 	// and those of the layer before, while they are summed.
@@ -73,7 +74,7 @@ func newEngine(a nn.Arch, capacity, workers int, bnMomentum float64, p kernel.Pr
 	e := &engine{
 		pool: newPool(workers), act: kernel.ActOf(a.Activation), capacity: capacity, precision: p,
 		bnMomentum: bnMomentum, version: 1, lossScale: 1,
-		scratch: make([][numScratch][]float32, workers), workspaces: make([]workspace, workers), slice: sliceBoards(capacity),
+		scratch: make([][numScratch][]float32, workers), workspaces: make([]workspace, workers), sliceSpaces: make([]workspace, workers), slice: sliceBoards(capacity),
 	}
 	if a.Sparse() {
 		e.slice = sparseSlice(capacity)

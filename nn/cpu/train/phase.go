@@ -51,6 +51,13 @@ type passes struct {
 // weight gradients that p completes.
 func (e *engine) carry(p phase, grads *weightGrads) { e.carried, e.carriedGrads = p, grads }
 
+// complete does what was carried at once: the begin of the next phase reads what it writes.
+func (e *engine) complete() {
+	if e.carried.group != nil {
+		e.run(phase{})
+	}
+}
+
 // run does what was carried and p over the worker pool. Weight gradients that are
 // due are summed beside it.
 func (e *engine) run(p phase) {

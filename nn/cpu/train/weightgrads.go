@@ -10,13 +10,14 @@ type weightGrads struct {
 	params  []int
 	offset  map[int]int
 	total   int
-	restore map[int]func() // by parameter: puts the summed gradient in the net's order
-	arena   int            // of the engine's two
-	base    int            // in the arena
+	own     map[int][][]float32 // by parameter: memory by slice outside of the arena
+	restore map[int]func()      // by parameter: puts the summed gradient in the net's order
+	arena   int                 // of the engine's two
+	base    int                 // in the arena
 }
 
 func newWeightGrads(e *engine, layers ...*conv) *weightGrads {
-	g := &weightGrads{e: e, offset: map[int]int{}, restore: map[int]func(){}}
+	g := &weightGrads{e: e, offset: map[int]int{}, own: map[int][][]float32{}, restore: map[int]func(){}}
 	g.layers(layers...)
 	return g
 }
@@ -40,6 +41,12 @@ func (g *weightGrads) add(params ...int) {
 	}
 }
 
+// addOwn adds a parameter whose gradient is summed in memory of its own, by slice, which
+// the layer clears.
+func (g *weightGrads) addOwn(p int, bySlice [][]float32) {
+	g.params, g.own[p] = append(g.params, p), bySlice
+}
+
 // open gives the layers of list, whose backward pass begins, memory in the arena
 // that the layers before did not use: theirs may still be due.
 func (e *engine) open(list ...*weightGrads) {
@@ -60,7 +67,7 @@ func (e *engine) open(list ...*weightGrads) {
 // layer's first backward phase. 3x3 convolutions set theirs once.
 func (g *weightGrads) reset(s span) {
 	for _, p := range g.params {
-		if !g.byTap(p) {
+		if !g.byTap(p) && g.own[p] == nil {
 			clear(g.of(s.slice, p))
 		}
 	}
@@ -76,6 +83,9 @@ func (g *weightGrads) byTap(p int) bool {
 func (g *weightGrads) of(slice, p int) []float32 {
 	if p < 0 {
 		return nil
+	}
+	if own := g.own[p]; own != nil {
+		return own[slice]
 	}
 	return g.e.arenas[g.arena][slice][g.base+g.offset[p]:][:len(g.e.params[p].data)]
 }

@@ -1,6 +1,7 @@
 package train
 
-// workspace is a worker's memory for what a layer computes of one group of boards.
+// workspace is a worker's memory for what a layer computes of one group of boards, or of
+// a slice.
 type workspace struct {
 	floats     []float32
 	used, need int
@@ -27,6 +28,13 @@ func (w *workspace) take(n int) []float32 {
 // workspace returns that of the worker, empty.
 func (e *engine) workspace(s span) *workspace {
 	w := &e.workspaces[s.worker]
+	w.begin()
+	return w
+}
+
+// sliceSpace returns another of the worker, empty, which lasts from a slice's begin to its end.
+func (e *engine) sliceSpace(s span) *workspace {
+	w := &e.sliceSpaces[s.worker]
 	w.begin()
 	return w
 }

@@ -110,7 +110,7 @@ func overVectors(v isa, n reg.Register, label string, ptrs []reg.GPVirtual, body
 	})
 }
 
-// genHalf emits the rounding of whole arrays to bf16.
+// genHalf emits the rounding of whole arrays to bf16, and its inverse.
 func genHalf() {
 	avx512.kernel("flatHalf", "flatArgs", "rounds a to bf16, 16 to 8 words.", func(f *frame) {
 		y, a, n := f.load("y"), f.load("a"), f.load("n")
@@ -118,6 +118,14 @@ func genHalf() {
 			VMOVUPS(toBF16(avx512.copyOf(Mem{Base: a})), Mem{Base: y})
 			ADDQ(Imm(panelBytes), a)
 			ADDQ(Imm(panelBytes/2), y)
+		})
+	})
+	avx512.kernel("flatWiden", "flatArgs", "widens the bf16 numbers a, 8 words to 16.", func(f *frame) {
+		y, a, n := f.load("y"), f.load("a"), f.load("n")
+		loop("panel", n, func() {
+			VMOVUPS(halfRows.load(avx512, Mem{Base: a}), Mem{Base: y})
+			ADDQ(Imm(panelBytes/2), a)
+			ADDQ(Imm(panelBytes), y)
 		})
 	})
 }
