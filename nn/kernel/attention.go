@@ -32,14 +32,14 @@ func WeighHead(y []float32, yStride int, p, v []float32, stride, depth int, scra
 }
 
 // AttendHeadBackward sets dp to the gradient of what AttendHead takes the softmax of, and
-// dq, dk and dv to those of q, k and v divided by scale, scale and 1, from dy, that of y. p
-// is what AttendHead made. All but p and dp have the stride of q, k and v.
-func AttendHeadBackward(dq, dk, dv, dp, p, q, k, v, dy []float32, stride, depth int, scratch []float32) {
+// dq, dk and dv to those of q, k and v, from dy, that of y. p is what AttendHead made with a
+// scale of 1. Strides are those of AttendHead, and of dq, dk and dv that of q, k and v.
+func AttendHeadBackward(dq, dk, dv, dp, p, q, k, v []float32, stride int, dy []float32, yStride, depth int, scratch []float32) {
 	p, dp = p[:headSquares*headSquares], dp[:headSquares*headSquares]
-	headProduct(dp, dy, packHead(scratch, v, stride, depth), depth, headSquares, stride, headSquares)
-	headOuter(dv, p, dy, stride, depth)
+	headProduct(dp, dy, packHead(scratch, v, stride, depth), depth, headSquares, yStride, headSquares)
+	headOuter(dv, stride, p, dy, yStride, depth)
 	SoftmaxRowsBackward(dp, dp, p, headSquares, headSquares)
-	headOuter(dk, dp, q, stride, depth)
+	headOuter(dk, stride, dp, q, stride, depth)
 	headProduct(dq, dp, packHeadTransposed(scratch, k, stride, depth), headSquares, depth, headSquares, stride)
 }
 
@@ -89,10 +89,9 @@ func headProduct(y, x, packed []float32, k, n, xRow, yRow int) {
 	}
 }
 
-// headOuter sets dst to p^T*x for p [64][64]; rows of dst and x, of depth numbers, lie
-// stride floats apart.
-func headOuter(dst, p, x []float32, stride, depth int) {
-	_, _ = dst[(headSquares-1)*stride+depth-1], x[(headSquares-1)*stride+depth-1]
+// headOuter sets dst to p^T*x for p [64][64]; rows of dst and x have depth numbers.
+func headOuter(dst []float32, dstRow int, p, x []float32, xRow, depth int) {
+	_, _ = dst[(headSquares-1)*dstRow+depth-1], x[(headSquares-1)*xRow+depth-1]
 	full := 0
 	if ActiveTier() != Generic {
 		full = depth / panel * panel
@@ -100,17 +99,17 @@ func headOuter(dst, p, x []float32, stride, depth int) {
 	for c := 0; c < full; {
 		np := min(vectors().pointPanels, (full-c)/panel)
 		sumPoints(&pointGradArgs{
-			dst: at(dst, c), a: at(p, 0), b: at(x, c), dstRow: uintptr(stride * f32), aStep: headSquares * f32, bStep: uintptr(stride * f32),
+			dst: at(dst, c), a: at(p, 0), b: at(x, c), dstRow: uintptr(dstRow * f32), aStep: headSquares * f32, bStep: uintptr(xRow * f32),
 			length: headSquares, blocks: uintptr(headSquares / vectors().gradRows), points: 1,
 		}, np, FP32)
 		c += np * panel
 	}
 	for to := 0; to < headSquares && full < depth; to++ {
-		sum := dst[to*stride+full:][:depth-full]
+		sum := dst[to*dstRow+full:][:depth-full]
 		clear(sum)
 		for from := range headSquares {
 			w := p[from*headSquares+to]
-			for i, v := range x[from*stride+full:][:len(sum)] {
+			for i, v := range x[from*xRow+full:][:len(sum)] {
 				sum[i] += w * v
 			}
 		}

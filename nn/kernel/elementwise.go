@@ -23,12 +23,16 @@ func Axpy(y []float32, alpha float32, x []float32) {
 }
 
 // Scale sets x *= alpha.
-func Scale(x []float32, alpha float32) {
-	if vecFlat(flatScale, x, x, nil, alpha) {
+func Scale(x []float32, alpha float32) { Scaled(x, x, alpha) }
+
+// Scaled sets y = alpha*x. y may be x.
+func Scaled(y, x []float32, alpha float32) {
+	y = y[:len(x)]
+	if vecFlat(flatScale, y, x, nil, alpha) {
 		return
 	}
-	for i := range x {
-		x[i] *= alpha
+	for i, v := range x {
+		y[i] = alpha * v
 	}
 }
 

@@ -117,6 +117,7 @@ func multiplyInBounds(mem func(int) []float32, k, n, rows int) {
 	if MatMulHasBF16(k, n) {
 		half := mem(PackedMatBF16Len(k, n))
 		PackMatBF16(half, w, k, n)
+		PackMatTransposedBF16(half, w, k, n)
 		MatMulBF16(y, x, half, bias, rows, k, n, ReLU, mem(MatMulBF16ScratchLen(k, n)))
 		MatMulBF16(y, x, half, nil, rows, k, n, Mish, mem(MatMulBF16ScratchLen(k, n)))
 		MatMulWeightGradBF16(w, bias, x, y, rows, k, n, mem(MatMulWeightGradBF16ScratchLen(k, n)))

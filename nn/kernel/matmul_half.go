@@ -21,11 +21,60 @@ func PackedMatBF16Len(k, n int) int { return k / 2 * n }
 func PackMatBF16(dst, w []float32, k, n int) {
 	dst, w = dst[:PackedMatBF16Len(k, n)], w[:n*k]
 	together := runOf(BF16)
+	if together == 1 && MatMulHasBF16(k, n) {
+		packMatBF16Vec(dst, w, k, n)
+		return
+	}
 	for o := range n {
 		base := o/panel*(k/2)*panel + o%panel*together
 		for i := range k / 2 {
 			dst[base+i/together*together*panel+i%together] = halfWord(w[o*k+2*i], w[o*k+2*i+1])
 		}
+	}
+}
+
+// packMatBF16Vec rounds a part of the inputs of a panel, and transposes its words.
+func packMatBF16Vec(dst, w []float32, k, n int) {
+	const part = 16 * panel
+	var words [panel * part / 2]float32
+	for o := 0; o < n; o += panel {
+		for i := 0; i < k; i += part {
+			m := min(part, k-i)
+			for r := range panel {
+				toHalf(words[r*part/2:], w[(o+r)*k+i:][:m])
+			}
+			for c := 0; c < m/2; c += panel {
+				high := min(panel, m/2-c)
+				transposeWords(dst[(o*k/2+(i/2+c)*panel):], words[c:], part/2, high)
+			}
+		}
+	}
+}
+
+// transposeWords transposes 16 rows of n words, which lie stride apart, to n rows of 16.
+func transposeWords(dst, src []float32, stride, n int) {
+	if n == panel {
+		transposeBlocks(dst, src, panel, stride, 0, 0, 1)
+		return
+	}
+	for c := range n {
+		for r := range panel {
+			dst[c*panel+r] = src[r*stride+c]
+		}
+	}
+}
+
+// PackMatTransposedBF16 packs w [n][k] for dX = dY*W: MatMulBF16(dx, dy, packed, nil, rows,
+// n, k, None, scratch), for sizes that MatMulHasBF16 names. dst has PackedMatBF16Len(n, k)
+// floats.
+func PackMatTransposedBF16(dst, w []float32, k, n int) {
+	dst, w = dst[:PackedMatBF16Len(n, k)], w[:n*k]
+	step := max(1, maxCallFloats/(2*k)) // pairs of a call
+	for i := 0; i < n/2; i += step {
+		run(vectors().rowWords, &wordArgs{
+			x: at(w, 2*i*k), y: at(dst, i*panel), xOdd: uintptr(k * f32), pairs: 1, panels: uintptr(k / panel), yPanel: uintptr(n / 2 * panelBytes),
+			squares: uintptr(min(step, n/2-i)), xSquare: uintptr(2 * k * f32), ySquare: panelBytes,
+		})
 	}
 }
 

@@ -98,3 +98,53 @@ func TestMatMulWeightGradBF16(t *testing.T) {
 		}
 	})
 }
+
+// Packed words are the rounded weights, and those of the data gradient their transpose.
+func TestPackMatBF16(t *testing.T) {
+	rng := newRand(t)
+	forTiers(t, func(t *testing.T) {
+		if !HasBF16() {
+			t.Skip("this tier has no bf16 products")
+		}
+		for _, s := range [][2]int{{16, 16}, {48, 32}, {272, 48}, {512, 16}, {304, 64}} {
+			k, n := s[0], s[1]
+			w := rng.floats(n * k)
+			for _, turned := range []bool{false, true} {
+				in, out, packed := k, n, poison(k/2*n+1)
+				at := func(o, i int) float32 { return w[o*k+i] }
+				if turned {
+					in, out = n, k
+					at = func(o, i int) float32 { return w[i*k+o] }
+					PackMatTransposedBF16(packed, w, k, n)
+				} else {
+					PackMatBF16(packed, w, k, n)
+				}
+				for o := range out {
+					for i := 0; i < in; i += 2 {
+						word := packed[(o/panel*(in/2)+i/2)*panel+o%panel]
+						sameBits(t, fmt.Sprint(s, turned, o, i), []float32{word}, []float32{halfWord(at(o, i), at(o, i+1))})
+					}
+				}
+				if end := packed[k/2*n]; end == end {
+					t.Fatal("wrote past the end")
+				}
+			}
+		}
+	})
+}
+
+// Numbers that are stored in bf16 come back rounded.
+func TestStoredFloats(t *testing.T) {
+	rng := newRand(t)
+	forTiers(t, func(t *testing.T) {
+		x := rng.floats(48)
+		for _, half := range []bool{false, true} {
+			s, want := NewStored(len(x), half), x
+			if half {
+				want = roundHalf(x)
+			}
+			s.Set(x)
+			sameBits(t, fmt.Sprint("half ", half), s.Floats(poison(len(x))), want)
+		}
+	})
+}

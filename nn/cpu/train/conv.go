@@ -11,10 +11,10 @@ type conv struct {
 	size, ci, co     int // size 3 or 1
 	perBoard         int // rows of a board: 64, or 1 of a fully connected layer
 	channels         int // of the convolution before a fully connected layer; 0 = plain rows
-	weight, bias     int // parameter indices; bias -1 = none
+	weight, bias     int // parameter indices, the first ones of a joint; bias -1 = none
 	packed, turned   []float32
 	half             bool      // products are bf16: see inHalf
-	squares          []float32 // weights or their gradient in the activations' order; in half precision the transposed weights
+	squares          []float32 // weights or their gradient in the activations' order
 	needsInputGrad   bool
 	forwardScratch   int
 	backwardScratch  int
@@ -60,7 +60,7 @@ func (c *conv) inHalf() *conv {
 	if c.e.precision != kernel.BF16 || !kernel.MatMulHasBF16(c.ci, c.co) || c.channels > 0 {
 		return c
 	}
-	c.half, c.squares = true, make([]float32, c.co*c.ci)
+	c.half = true
 	c.packed, c.turned = make([]float32, kernel.PackedMatBF16Len(c.ci, c.co)), make([]float32, kernel.PackedMatBF16Len(c.co, c.ci))
 	c.forwardScratch, c.backwardScratch = kernel.MatMulBF16ScratchLen(c.ci, c.co), kernel.MatMulBF16ScratchLen(c.co, c.ci)
 	c.weightGradLength = kernel.MatMulWeightGradBF16ScratchLen(c.ci, c.co)
@@ -77,15 +77,19 @@ func (c *conv) pack() {
 		}
 		return
 	}
-	if c.half {
-		kernel.PackMatBF16(c.packed, w, c.ci, c.co)
-		kernel.TransposeRows(c.squares, w, 1, c.co, c.ci)
-		kernel.PackMatBF16(c.turned, c.squares, c.co, c.ci)
-		return
-	}
 	if c.channels > 0 {
 		kernel.TransposeRows(c.squares, w, c.co, c.channels, 64)
 		w = c.squares
+	}
+	c.packMat(w)
+}
+
+// packMat copies the weights w [co][ci] of a fully connected layer for the kernels.
+func (c *conv) packMat(w []float32) {
+	if c.half {
+		kernel.PackMatBF16(c.packed, w, c.ci, c.co)
+		kernel.PackMatTransposedBF16(c.turned, w, c.ci, c.co)
+		return
 	}
 	kernel.PackMat(c.packed, w, c.ci, c.co)
 	if c.needsInputGrad {
@@ -99,6 +103,11 @@ func (c *conv) forward(g span, y, x []float32) {
 	if c.bias >= 0 {
 		bias = c.e.params[c.bias].data
 	}
+	c.forwardWith(g, y, x, bias)
+}
+
+// forwardWith is forward with a bias, which may be nil.
+func (c *conv) forwardWith(g span, y, x, bias []float32) {
 	if c.size == 3 {
 		kernel.Conv3(y, x, c.packed, bias, g.n, c.ci, c.co, kernel.None, c.e.precision, c.e.workerScratch(g, convScratch, c.forwardScratch))
 		return
@@ -128,7 +137,7 @@ func (c *conv) inputGrad(g span, dx, dy []float32) {
 // no other 3x3 layer's weightGrad may come between.
 func (c *conv) weightGrad(g span, at int, wg *weightGrads, x, dy []float32) {
 	if c.size == 1 { // needs no memory between groups: gradScratch may be another layer's
-		c.addGrad(g, wg.of(g.slice, c.weight), wg.of(g.slice, c.bias), x, dy)
+		c.addGrad(g, wg.from(g.slice, c.weight, c.co*c.ci), wg.from(g.slice, c.bias, c.co), x, dy)
 		return
 	}
 	kernel.Conv3WeightGradAdd(c.e.workerScratch(g, gradScratch, c.weightGradLength), x, dy, at, g.n, c.ci, c.co, c.e.precision)
@@ -175,4 +184,19 @@ func (c *conv) params() []int {
 		return []int{c.weight}
 	}
 	return []int{c.weight, c.bias}
+}
+
+// on returns the outputs of x, a group's rows, in w.
+func (c *conv) on(g span, w *workspace, x []float32) []float32 {
+	y := w.take(g.n * c.perBoard * c.co)
+	c.forward(g, y, x)
+	return y
+}
+
+// back adds to wg and returns the gradient of the inputs x in w.
+func (c *conv) back(g span, w *workspace, wg *weightGrads, x, dy []float32) []float32 {
+	c.weightGrad(g, 0, wg, x, dy)
+	dx := w.take(g.n * c.perBoard * c.ci)
+	c.inputGrad(g, dx, dy)
+	return dx
 }

@@ -14,7 +14,7 @@ type embeddingLayer struct {
 	ln1, ln2  *layerNorm
 	ffn       *feedForward
 	fc        *conv
-	mul, add  int       // gates, parameter indices; -1 without
+	gates     *gates    // nil without
 	squareMap []float32 // [64][64]
 	y         []float32
 	wg        *weightGrads
@@ -22,8 +22,7 @@ type embeddingLayer struct {
 
 func newEmbeddingLayer(e *engine, a nn.Arch) *embeddingLayer {
 	b := a.Blocks[0]
-	l := &embeddingLayer{e: e, fc: newSquares(e, "input.fc"), mul: e.param("input.gate.gamma"), add: e.param("input.gate.beta"),
-		y: make([]float32, e.capacity*squares*b.Width)}
+	l := &embeddingLayer{e: e, fc: newSquares(e, "input.fc"), y: make([]float32, e.capacity*squares*b.Width)}
 	l.wg = newWeightGrads(e, l.fc)
 	if b.Kind == nn.BlockDenseEmbedding {
 		l.men, l.ffn = newConv(e, "input.men", 0, true).inHalf(), newFeedForward(e, "input", b)
@@ -36,8 +35,9 @@ func newEmbeddingLayer(e *engine, a nn.Arch) *embeddingLayer {
 			l.squareMap = append(l.squareMap, row[:]...)
 		}
 	}
-	if l.mul >= 0 {
-		l.wg.add(l.mul, l.add)
+	if e.param("input.gate.gamma") >= 0 {
+		l.gates = newGates(e, b.Width)
+		l.wg.add(l.gates.gamma, l.gates.beta)
 	}
 	return l
 }
@@ -52,7 +52,7 @@ type embeddingPass struct {
 
 // compute takes a group to the embedding, of which a dense one lacks the last norm.
 func (l *embeddingLayer) compute(g span, w *workspace) (p embeddingPass) {
-	planes, width := w.take(g.n*squares*encoding.NumPlanes), l.fc.co
+	planes := w.take(g.n * squares * encoding.NumPlanes)
 	kernel.ExpandInput(planes, l.e.batch.Masks[g.lo:], l.e.batch.Scalars[g.lo:], g.n)
 	said := l.squareMap
 	if l.men != nil {
@@ -79,16 +79,9 @@ func (l *embeddingLayer) compute(g span, w *workspace) (p embeddingPass) {
 		l.ln1.forward(p.norm, p.act, nil)
 	}
 	p.gated = p.norm
-	if l.mul >= 0 {
+	if l.gates != nil {
 		p.gated = w.take(len(p.norm))
-		mul, add := l.e.params[l.mul].data, l.e.params[l.add].data
-		for i := range g.n * squares {
-			y := p.gated[i*width:][:width]
-			for c, v := range p.norm[i*width:][:width] {
-				at := c*squares + i%squares
-				y[c] = v*mul[at] + add[at]
-			}
-		}
+		l.gates.forward(p.gated, p.norm)
 	}
 	if l.ffn != nil {
 		p.ffn = l.ffn.compute(g, w, p.gated)
@@ -112,7 +105,14 @@ func (l *embeddingLayer) forward([]float32) []float32 {
 // backward sets the gradients of the parameters; the input has none.
 func (l *embeddingLayer) backward(_, _, dy []float32) []float32 {
 	l.e.open(l.wg)
-	l.e.run(phase{begin: l.wg.reset, group: func(g span, _ int) { l.back(g, g.rows(dy, squares*l.fc.co)) }})
+	l.e.run(phase{
+		begin: func(s span) {
+			l.wg.reset(s)
+			l.gates.begin(s)
+		},
+		group: func(g span, _ int) { l.back(g, g.rows(dy, squares*l.fc.co)) },
+		end:   func(s span) { l.gates.end(s, l.wg) },
+	})
 	l.wg.reduce()
 	l.e.finish()
 	return dy
@@ -121,23 +121,14 @@ func (l *embeddingLayer) backward(_, _, dy []float32) []float32 {
 // back is backward on a group's rows.
 func (l *embeddingLayer) back(g span, d []float32) {
 	w := l.e.workspace(g)
-	p, width := l.compute(g, w), l.fc.co
+	p := l.compute(g, w)
 	if l.ffn != nil {
 		du := w.take(len(d))
 		l.ln2.backward(g, l.wg, du, d, d, p.ffn.y, p.gated)
 		kernel.Add(d, d, l.ffn.back(g, w, l.wg, p.gated, p.ffn, du))
 	}
-	if l.mul >= 0 {
-		mul, dMul, dAdd := l.e.params[l.mul].data, l.wg.of(g.slice, l.mul), l.wg.of(g.slice, l.add)
-		for i := range g.n * squares {
-			d, x := d[i*width:][:width], p.norm[i*width:][:width]
-			for c, v := range d {
-				at := c*squares + i%squares
-				dMul[at] += v * x[c]
-				dAdd[at] += v
-				d[c] = v * mul[at]
-			}
-		}
+	if l.gates != nil {
+		l.gates.backward(g, d, p.norm)
 	}
 	if l.ln1 != nil {
 		l.ln1.backward(g, l.wg, d, d, d, p.act, nil)

@@ -8,11 +8,12 @@ import (
 // encoder is attention between squares and two layers on each, with a norm behind the sum
 // of either and its input.
 type encoder struct {
-	q, k, v, out *conv
-	attention    attention
-	smolgen      *smolgen // nil without
-	ln1, ln2     *layerNorm
-	ffn          *feedForward
+	qkv       *joint // queries, keys and values
+	out       *conv
+	attention attention
+	smolgen   *smolgen // nil without
+	ln1, ln2  *layerNorm
+	ffn       *feedForward
 }
 
 // encoderLayer is an encoder of the body. Its input is kept for the backward pass, which
@@ -36,16 +37,17 @@ func newSquares(e *engine, prefix string) *conv {
 }
 
 func newEncoder(e *engine, name string, b nn.Block, r nn.Residual) encoder {
+	a := attention{b.Heads, b.HeadWidth}
 	return encoder{
-		attention: attention{b.Heads, b.HeadWidth},
-		q:         newSquares(e, name+".q"), k: newSquares(e, name+".k"), v: newSquares(e, name+".v"), out: newSquares(e, name+".out"),
+		attention: a, qkv: newJoint(e, a.scale(), name+".q", name+".k", name+".v"), out: newSquares(e, name+".out"),
 		ln1: newLayerNorm(e, name+".ln1", r), ln2: newLayerNorm(e, name+".ln2", r), ffn: newFeedForward(e, name, b),
 	}
 }
 
 // addTo adds all parameters but those of smolgen.
 func (l *encoder) addTo(wg *weightGrads) {
-	wg.layers(l.q, l.k, l.v, l.out, l.ffn.in, l.ffn.out)
+	l.qkv.addTo(wg)
+	wg.layers(l.out, l.ffn.in, l.ffn.out)
 	wg.add(append(l.ln1.params(), l.ln2.params()...)...)
 }
 
@@ -77,9 +79,9 @@ func (l *encoderLayer) params() []int { return l.wg.params }
 
 // encoderPass is what the forward pass computes of a group.
 type encoderPass struct {
-	q, k, v, seen, o, mid []float32
-	weights               weightsPass
-	ffn                   feedForwardPass
+	qkv, seen, o, mid []float32
+	weights           weightsPass
+	ffn               feedForwardPass
 }
 
 // weightsPass are a group's attention weights: floats, or kept numbers that floats takes
@@ -130,20 +132,20 @@ func (p *weightsPass) of(i int) []float32 {
 func (l *encoder) compute(g span, w *workspace, x, extra []float32, kept kernel.Stored, known bool) (p encoderPass) {
 	a := l.attention
 	inner := a.inner()
-	p.q, p.k, p.v = l.q.on(g, w, x), l.k.on(g, w, x), l.v.on(g, w, x)
+	p.qkv = l.qkv.on(g, w, x)
 	p.seen, p.weights = w.take(g.n*inner), l.newWeightsPass(g, w, kept)
 	scratch := w.take(kernel.AttendScratchLen(a.depth))
 	for i := range g.n {
-		seen, v := board(p.seen, i, inner), board(p.v, i, inner)
+		seen, qkv := board(p.seen, i, inner), board(p.qkv, i, a.width())
 		if known {
-			a.see(scratch, p.weights.of(i), seen, v)
+			a.see(scratch, p.weights.of(i), seen, qkv)
 			continue
 		}
 		var added []float32
 		if extra != nil {
 			added = board(extra, i, a.pairs())
 		}
-		a.forward(scratch, p.weights.to(i), seen, board(p.q, i, inner), board(p.k, i, inner), v, added)
+		a.forward(scratch, p.weights.to(i), seen, qkv, added)
 		p.weights.keep(i)
 	}
 	p.o = l.out.on(g, w, p.seen)
@@ -155,21 +157,6 @@ func (l *encoder) compute(g span, w *workspace, x, extra []float32, kept kernel.
 
 // board is board i's part of x.
 func board(x []float32, i, width int) []float32 { return x[i*width:][:width] }
-
-// on returns the outputs of x, a group's rows, in w.
-func (c *conv) on(g span, w *workspace, x []float32) []float32 {
-	y := w.take(g.n * c.perBoard * c.co)
-	c.forward(g, y, x)
-	return y
-}
-
-// back adds to wg and returns the gradient of the inputs x in w.
-func (c *conv) back(g span, w *workspace, wg *weightGrads, x, dy []float32) []float32 {
-	c.weightGrad(g, 0, wg, x, dy)
-	dx := w.take(g.n * c.perBoard * c.ci)
-	c.inputGrad(g, dx, dy)
-	return dx
-}
 
 // forward returns the layer's output for x, both [capacity][64][width].
 func (l *encoderLayer) forward(x []float32) []float32 {
@@ -234,20 +221,17 @@ func (l *encoder) back(g span, w *workspace, wg *weightGrads, x []float32, p enc
 	dSeen := l.out.back(g, w, wg, p.seen, do)
 
 	a := l.attention
-	inner, pairs := a.inner(), a.pairs()
-	dq, dk, dv := w.take(len(p.q)), w.take(len(p.k)), w.take(len(p.v))
+	inner, pairs, width := a.inner(), a.pairs(), a.width()
+	dQKV := w.take(len(p.qkv))
 	scratch, spare := w.take(kernel.AttendScratchLen(a.depth)), w.take(pairs)
 	for i := range g.n {
 		to := spare
 		if dExtra != nil {
 			to = board(dExtra, i, pairs)
 		}
-		a.backward(scratch, board(dq, i, inner), board(dk, i, inner), board(dv, i, inner), to,
-			p.weights.of(i), board(p.q, i, inner), board(p.k, i, inner), board(p.v, i, inner), board(dSeen, i, inner))
+		a.backward(scratch, board(dQKV, i, width), to, p.weights.of(i), board(p.qkv, i, width), board(dSeen, i, inner))
 	}
-	kernel.Add(d, d, l.q.back(g, w, wg, x, dq))
-	kernel.Add(d, d, l.k.back(g, w, wg, x, dk))
-	kernel.Add(d, d, l.v.back(g, w, wg, x, dv))
+	kernel.Add(d, d, l.qkv.back(g, w, wg, x, dQKV))
 }
 
 // feedForward is two layers on each square.

@@ -30,10 +30,7 @@ func (n *layerNorm) forward(y, x, skip []float32) {
 // dSkip may be one.
 func (n *layerNorm) backward(s span, wg *weightGrads, dx, dSkip, dy, x, skip []float32) {
 	kernel.LayerNormBackward(dSkip, wg.of(s.slice, n.gamma), wg.of(s.slice, n.beta), dy, x, skip, n.scale, n.e.params[n.gamma].data, len(dy)/n.c, n.c, n.epsilon)
-	if &dx[0] != &dSkip[0] {
-		copy(dx, dSkip)
-	}
-	if n.scale != 1 {
-		kernel.Scale(dx, n.scale)
+	if &dx[0] != &dSkip[0] || n.scale != 1 {
+		kernel.Scaled(dx, dSkip, n.scale)
 	}
 }

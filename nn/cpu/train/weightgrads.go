@@ -84,10 +84,19 @@ func (g *weightGrads) of(slice, p int) []float32 {
 	if p < 0 {
 		return nil
 	}
-	if own := g.own[p]; own != nil {
-		return own[slice]
+	return g.from(slice, p, len(g.e.params[p].data))
+}
+
+// from returns n numbers from the slice's part of a parameter's gradient on, more than it
+// has where those that were added next follow; nil for parameter -1.
+func (g *weightGrads) from(slice, p, n int) []float32 {
+	if p < 0 {
+		return nil
 	}
-	return g.e.arenas[g.arena][slice][g.base+g.offset[p]:][:len(g.e.params[p].data)]
+	if own := g.own[p]; own != nil {
+		return own[slice][:n]
+	}
+	return g.e.arenas[g.arena][slice][g.base+g.offset[p]:][:n]
 }
 
 // dueSum is a parameter whose gradient waits to be summed over the slices.
