@@ -49,6 +49,9 @@ func TestWorkersBitEqual(t *testing.T) {
 		}
 		eachNet(t, func(t *testing.T, arch nn.Arch, amp bool) { checkWorkers(t, arch, rows, amp) })
 	}
+	for _, amp := range []bool{false, kernel.HasBF16()} {
+		t.Run(fmt.Sprint("attention, amp ", amp), func(t *testing.T) { checkWorkers(t, nntest.Arch("16x2x2h-smolgen"), 4*sumRows(0)+9, amp) })
+	}
 }
 
 func checkWorkers(t *testing.T, arch nn.Arch, rows int, amp bool) {

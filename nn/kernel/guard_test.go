@@ -165,6 +165,25 @@ func passInBounds(mem func(int) []float32, c int) {
 	NAdamW(w, x[:c], res[:c], a, 0.1, 0.9, 0.9, 1, 0, 1, 1, 1)
 }
 
+// The same of a head of attention.
+func TestAttentionStaysInBounds(t *testing.T) {
+	rng := newRand(t)
+	for _, depth := range []int{5, 16, 40} {
+		for _, low := range []bool{false, true} {
+			forTiers(t, func(t *testing.T) {
+				n := 63*(2*depth) + depth // the last head of two
+				mem := func(n int) []float32 { return guarded(t, rng, n, low) }
+				q, k, v, y, p, scratch := mem(n), mem(n), mem(n), mem(n), mem(64*64), mem(AttendScratchLen(depth))
+				AttendHead(y, 2*depth, p, q, k, v, 2*depth, depth, 1, mem(64*64), scratch)
+				AttendHeadBackward(mem(n), mem(n), mem(n), mem(64*64), p, q, k, v, 2*depth, y, 2*depth, depth, scratch)
+				s := NewStored(64, HasBF16())
+				s.Set(mem(64))
+				s.Floats(mem(64))
+			})
+		}
+	}
+}
+
 // The same of what works on pairs of boards.
 func TestPairsStayInBounds(t *testing.T) {
 	const ci, co = 112, 96

@@ -25,22 +25,23 @@ func near(t *testing.T, what string, got, want, tol float64) {
 // TestShortBatch: rows of a batch below the capacity are not mixed with what an
 // earlier, fuller batch left in the buffers.
 func TestShortBatch(t *testing.T) {
-	arch := nntest.TinyArch()
-	b := encoding.NewTrainBatch(5)
-	rng := rand.New(rand.NewPCG(2, 2))
-	nntest.AppendRows(b, rng, 5)
-	fresh := newTestTrainer(t, nntest.Net(arch, 1), testConfig(arch, 5))
-	want, _ := gradients(t, fresh, b, batchStats)
+	for _, arch := range []nn.Arch{nntest.TinyArch(), nntest.Arch("16x2x2h-smolgen")} {
+		b := encoding.NewTrainBatch(5)
+		rng := rand.New(rand.NewPCG(2, 2))
+		nntest.AppendRows(b, rng, 5)
+		fresh := newTestTrainer(t, nntest.Net(arch, 1), testConfig(arch, 5))
+		want, _ := gradients(t, fresh, b, batchStats)
 
-	used := newTestTrainer(t, nntest.Net(arch, 1), testConfig(arch, 40))
-	full := encoding.NewTrainBatch(40)
-	nntest.AppendRows(full, rng, 40)
-	gradients(t, used, full, batchStats)
-	got, _ := gradients(t, used, b, batchStats)
-	for i, g := range want {
-		for j := range g {
-			if g[j] != got[i][j] {
-				t.Fatalf("%s[%d] = %v, in a used trainer %v", fresh.e.params[i].spec.Name, j, g[j], got[i][j])
+		used := newTestTrainer(t, nntest.Net(arch, 1), testConfig(arch, 40))
+		full := encoding.NewTrainBatch(40)
+		nntest.AppendRows(full, rng, 40)
+		gradients(t, used, full, batchStats)
+		got, _ := gradients(t, used, b, batchStats)
+		for i, g := range want {
+			for j := range g {
+				if g[j] != got[i][j] {
+					t.Fatalf("%s[%d] = %v, in a used trainer %v", fresh.e.params[i].spec.Name, j, g[j], got[i][j])
+				}
 			}
 		}
 	}
