@@ -16,7 +16,8 @@ func TestNoAllocations(t *testing.T) {
 		x, y, z, ch := rng.floats(n), rng.floats(n), rng.floats(n), rng.floats(boards*c)
 		w, dw := rng.floats(9*c*c), rng.floats(9*c*c)
 		half, _ := rng.halves(n)
-		mat := make([]float32, PackedMatLen(c, c))
+		mat, head := make([]float32, PackedMatLen(c, c)), make([]float32, AttendScratchLen(c))
+		p, dp := rng.floats(64*64), rng.floats(64*64)
 		s1, s2 := make([]float64, c), make([]float64, c)
 		masks, scalars := make([][encoding.NumMasks]uint64, 1), make([]encoding.Scalars, 1)
 		input, legal := make([]float32, 64*112), []uint16{3, 5}
@@ -59,6 +60,10 @@ func TestNoAllocations(t *testing.T) {
 			SoftmaxRowsBackward(z, y, x, boards*64, c)
 			LayerNormBackward(z, dw[:c], dw[c:], y, x, x, 0.5, ch, boards*64, c, 1e-3)
 			LayerNormBackward(z, dw[:c], dw[c:], y, x, nil, 0.5, ch, boards*64, c, 1e-3)
+			AttendHead(y, c, p, x, x, x, c, c, 1, dp, head)
+			AttendHeadBackward(y, z, z[n/2:], dp, p, x, x, x, c, x, c, c, head)
+			half.Slice(0, 64).Set(x)
+			half.Slice(0, 64).Floats(y)
 			for act := ReLU2; act <= SELU; act++ {
 				act.Forward(y, x)
 				act.Backward(y, x, x)
@@ -94,6 +99,7 @@ func productRun(rng testRand, c int, p Precision) func() {
 	w, packed, taps := rng.floats(9*c*c), make([]float32, PackedConv3Len(c, c, p)), make([]float32, 9*c*c)
 	scratch := make([]float32, max(Conv3WeightGradScratchLen(c, c, p), Conv3ScratchLen(c, c, p)))
 	half, halfScratch := make([]float32, PackedMatBF16Len(c, c)), make([]float32, MatMulBF16ScratchLen(c, c))
+	gradScratch := make([]float32, MatMulWeightGradBF16ScratchLen(c, c))
 	stored := poisonHalves(boards * 64 * c)
 	policy := newPolicyConvCase(rng, c, 2)
 	policyPacked, policyScratch := make([]float32, PackedPolicyConvLen(c, encoding.NumConvPlanes, p)), make([]float32, PolicyConvScratchLen(c, p))
@@ -113,7 +119,9 @@ func productRun(rng testRand, c int, p Precision) func() {
 		Conv3WeightGradSum(taps, scratch, boards, c, c, p)
 		AddConv3Taps(w, taps, c, c)
 		if p == BF16 && MatMulHasBF16(c, c) {
+			PackMatTransposedBF16(half, w, c, c)
 			PackMatBF16(half, w, c, c)
+			MatMulWeightGradBF16(w, sum[:c], x, y, boards*64-1, c, c, gradScratch)
 			MatMulBF16(y, x, half, sum[:c], boards*64-1, c, c, ReLU, halfScratch)
 		}
 	}

@@ -64,3 +64,48 @@ func (a attention) backward(scratch, dQKV, dExtra, weights, qkv, dSeen []float32
 		kernel.AttendHeadBackward(dq, dk, dv, dExtra[pairs:], weights[pairs:], q, k, v, 3*n, dSeen[head*a.depth:], n, a.depth, scratch)
 	}
 }
+
+// weightsPass are a group's attention weights: floats, or kept numbers that floats takes
+// one board of at a time.
+type weightsPass struct {
+	floats []float32
+	kept   kernel.Stored
+	pairs  int
+}
+
+// newWeightsPass is that of g over kept, which may have nothing.
+func (a attention) newWeightsPass(g span, w *workspace, kept kernel.Stored) weightsPass {
+	p := weightsPass{pairs: a.pairs()}
+	switch {
+	case kept.F32 != nil:
+		p.floats = g.rows(kept.F32, p.pairs)
+	case kept.BF16 != nil:
+		p.floats, p.kept = w.take(p.pairs), kept.Slice(g.lo*p.pairs, g.n*p.pairs)
+	default:
+		p.floats = w.take(g.n * p.pairs)
+	}
+	return p
+}
+
+// to is where board i's weights are to go.
+func (p *weightsPass) to(i int) []float32 {
+	if p.kept.BF16 != nil {
+		return p.floats
+	}
+	return board(p.floats, i, p.pairs)
+}
+
+// keep puts board i's weights by.
+func (p *weightsPass) keep(i int) {
+	if p.kept.BF16 != nil {
+		p.kept.Slice(i*p.pairs, p.pairs).Set(p.floats)
+	}
+}
+
+// of returns board i's weights, until the next call.
+func (p *weightsPass) of(i int) []float32 {
+	if p.kept.BF16 != nil {
+		return p.kept.Slice(i*p.pairs, p.pairs).Floats(p.floats)
+	}
+	return board(p.floats, i, p.pairs)
+}

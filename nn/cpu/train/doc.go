@@ -9,6 +9,7 @@
 // differentiates the row of layers; all of it is in graph.go.
 //
 // With device.BF16 the 3x3 convolutions multiply bf16 factors, forward and backward,
-// where the CPU can, and their outputs wait for the backward pass in bf16. Weights, sums,
-// statistics and all else stay fp32, whose range needs no loss scaling.
+// where the CPU can, and their outputs wait for the backward pass in bf16. So do the layers
+// of attention nets, and the attention weights that are kept. Weights, sums, statistics and
+// all else stay fp32, whose range needs no loss scaling.
 package train

@@ -134,10 +134,11 @@ func (l *embeddingLayer) back(g span, d []float32) {
 		l.ln1.backward(g, l.wg, d, d, d, p.act, nil)
 	}
 	l.e.act.Backward(d, p.act, p.pre)
-	dIn := l.fc.back(g, w, l.wg, p.in, d)
-	if l.men == nil {
+	if l.men == nil { // inputs have no gradient
+		l.fc.weightGrad(g, 0, l.wg, p.in, d)
 		return
 	}
+	dIn := l.fc.back(g, w, l.wg, p.in, d)
 	n := l.fc.ci - encoding.NumPlanes
 	dSaid := w.take(g.n * squares * n)
 	for i := range g.n * squares {

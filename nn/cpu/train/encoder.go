@@ -84,56 +84,13 @@ type encoderPass struct {
 	ffn               feedForwardPass
 }
 
-// weightsPass are a group's attention weights: floats, or kept numbers that floats takes
-// one board of at a time.
-type weightsPass struct {
-	floats []float32
-	kept   kernel.Stored
-	pairs  int
-}
-
-// newWeightsPass is that of g over kept, which may have nothing.
-func (l *encoder) newWeightsPass(g span, w *workspace, kept kernel.Stored) weightsPass {
-	p := weightsPass{pairs: l.attention.pairs()}
-	switch {
-	case kept.F32 != nil:
-		p.floats = g.rows(kept.F32, p.pairs)
-	case kept.BF16 != nil:
-		p.floats, p.kept = w.take(p.pairs), kept.Slice(g.lo*p.pairs, g.n*p.pairs)
-	default:
-		p.floats = w.take(g.n * p.pairs)
-	}
-	return p
-}
-
-// to is where board i's weights are to go; keep puts them by, and of returns them.
-func (p *weightsPass) to(i int) []float32 {
-	if p.kept.BF16 != nil {
-		return p.floats
-	}
-	return board(p.floats, i, p.pairs)
-}
-
-func (p *weightsPass) keep(i int) {
-	if p.kept.BF16 != nil {
-		p.kept.Slice(i*p.pairs, p.pairs).Set(p.floats)
-	}
-}
-
-func (p *weightsPass) of(i int) []float32 {
-	if p.kept.BF16 != nil {
-		return p.kept.Slice(i*p.pairs, p.pairs).Floats(p.floats)
-	}
-	return board(p.floats, i, p.pairs)
-}
-
 // compute takes x, a group's rows, to the sum before the last norm. What is added to the
 // products, extra, may be nil; weights that are known are not computed.
 func (l *encoder) compute(g span, w *workspace, x, extra []float32, kept kernel.Stored, known bool) (p encoderPass) {
 	a := l.attention
 	inner := a.inner()
 	p.qkv = l.qkv.on(g, w, x)
-	p.seen, p.weights = w.take(g.n*inner), l.newWeightsPass(g, w, kept)
+	p.seen, p.weights = w.take(g.n*inner), a.newWeightsPass(g, w, kept)
 	scratch := w.take(kernel.AttendScratchLen(a.depth))
 	for i := range g.n {
 		seen, qkv := board(p.seen, i, inner), board(p.qkv, i, a.width())

@@ -31,7 +31,8 @@ type engine struct {
 	act      kernel.Act
 	capacity int // boards that the buffers hold
 	slice    int // boards of a slice
-	// precision is that of the 3x3 convolutions' products, forward and backward.
+	// precision is that of the 3x3 convolutions' products, forward and backward, and of the
+	// layers of attention nets: see inHalf.
 	precision kernel.Precision
 
 	params []param
@@ -42,8 +43,8 @@ type engine struct {
 
 	packers []packer                // the layers with packed copies of weights
 	scratch [][numScratch][]float32 // by worker
-	// workspaces are the workers' for layers that keep nothing for the backward pass, of a
-	// group of boards and of a slice.
+	// workspaces and sliceSpaces are the workers', of a group of boards and of a slice, for
+	// layers that compute again what their backward pass needs.
 	workspaces, sliceSpaces []workspace
 
 	// arenas hold partial weight gradients by slice: those of the layer at work,
