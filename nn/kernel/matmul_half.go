@@ -17,24 +17,14 @@ func MatMulHasBF16(k, n int) bool { return HasBF16() && k%panel == 0 && n%panel 
 // PackedMatBF16Len returns the length of a packed matrix of MatMulBF16.
 func PackedMatBF16Len(k, n int) int { return k / 2 * n }
 
-// PackMatBF16 packs w [n][k] for MatMulBF16 in the active tier.
+// PackMatBF16 packs w [n][k] for MatMulBF16 in the active tier, for sizes that
+// MatMulHasBF16 names. It rounds a part of the inputs of a panel, and transposes the words.
 func PackMatBF16(dst, w []float32, k, n int) {
 	dst, w = dst[:PackedMatBF16Len(k, n)], w[:n*k]
-	together := runOf(BF16)
-	if together == 1 && MatMulHasBF16(k, n) {
-		packMatBF16Vec(dst, w, k, n)
+	if together := runOf(BF16); together > 1 {
+		packRuns(dst, w, k, n, together)
 		return
 	}
-	for o := range n {
-		base := o/panel*(k/2)*panel + o%panel*together
-		for i := range k / 2 {
-			dst[base+i/together*together*panel+i%together] = halfWord(w[o*k+2*i], w[o*k+2*i+1])
-		}
-	}
-}
-
-// packMatBF16Vec rounds a part of the inputs of a panel, and transposes its words.
-func packMatBF16Vec(dst, w []float32, k, n int) {
 	const part = 16 * panel
 	var words [panel * part / 2]float32
 	for o := 0; o < n; o += panel {
@@ -44,9 +34,18 @@ func packMatBF16Vec(dst, w []float32, k, n int) {
 				toHalf(words[r*part/2:], w[(o+r)*k+i:][:m])
 			}
 			for c := 0; c < m/2; c += panel {
-				high := min(panel, m/2-c)
-				transposeWords(dst[(o*k/2+(i/2+c)*panel):], words[c:], part/2, high)
+				transposeWords(dst[o*k/2+(i/2+c)*panel:], words[c:], part/2, min(panel, m/2-c))
 			}
+		}
+	}
+}
+
+// packRuns is PackMatBF16 where so many words stand together.
+func packRuns(dst, w []float32, k, n, together int) {
+	for o := range n {
+		base := o/panel*(k/2)*panel + o%panel*together
+		for i := range k / 2 {
+			dst[base+i/together*together*panel+i%together] = halfWord(w[o*k+2*i], w[o*k+2*i+1])
 		}
 	}
 }
