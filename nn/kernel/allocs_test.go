@@ -121,8 +121,10 @@ func productRun(rng testRand, c int, p Precision) func() {
 		if p == BF16 && MatMulHasBF16(c, c) {
 			PackMatTransposedBF16(half, w, c, c)
 			PackMatBF16(half, w, c, c)
-			MatMulWeightGradBF16(w, sum[:c], x, y, boards*64-1, c, c, gradScratch)
 			MatMulBF16(y, x, half, sum[:c], boards*64-1, c, c, ReLU, halfScratch)
+		}
+		if p == BF16 && MatMulWeightGradHasBF16(c, c) {
+			MatMulWeightGradBF16(w, sum[:c], x, y, boards*64-1, c, c, gradScratch)
 		}
 	}
 }

@@ -10,13 +10,20 @@ const (
 	gradHalfCols = 256 // columns that are rounded together
 )
 
+// MatMulWeightGradHasBF16 says whether MatMulWeightGradBF16 does a product of k inputs and n
+// outputs in the active tier. AMX does none: its CPUs multiply bf16 outside of tiles at half
+// the rate of fp32.
+func MatMulWeightGradHasBF16(k, n int) bool {
+	return MatMulHasBF16(k, n) && vectors().grad[BF16][1] != nil
+}
+
 // MatMulWeightGradBF16ScratchLen returns the scratch length of MatMulWeightGradBF16.
 func MatMulWeightGradBF16ScratchLen(k, n int) int {
 	return gradHalfRows / 2 * (min(k, gradHalfCols) + min(n, gradHalfCols) + 2*panel)
 }
 
 // MatMulWeightGradBF16 is MatMulWeightGrad with the factors of dw rounded to bf16, for sizes
-// that MatMulHasBF16 names; db is of the numbers as they are. scratch has
+// that MatMulWeightGradHasBF16 names; db is of the numbers as they are. scratch has
 // MatMulWeightGradBF16ScratchLen(k, n) floats with any contents.
 func MatMulWeightGradBF16(dw, db, x, dy []float32, rows, k, n int, scratch []float32) {
 	dw, x, dy = dw[:n*k], x[:rows*k], dy[:rows*n]

@@ -120,6 +120,8 @@ func multiplyInBounds(mem func(int) []float32, k, n, rows int) {
 		PackMatTransposedBF16(half, w, k, n)
 		MatMulBF16(y, x, half, bias, rows, k, n, ReLU, mem(MatMulBF16ScratchLen(k, n)))
 		MatMulBF16(y, x, half, nil, rows, k, n, Mish, mem(MatMulBF16ScratchLen(k, n)))
+	}
+	if MatMulWeightGradHasBF16(k, n) {
 		MatMulWeightGradBF16(w, bias, x, y, rows, k, n, mem(MatMulWeightGradBF16ScratchLen(k, n)))
 	}
 }

@@ -114,6 +114,7 @@ var amx assembly
 
 func init() {
 	amx = avx512
+	amx.grad[BF16] = [4]asm{} // see MatMulWeightGradHasBF16
 	amx.pointTiles, amx.peakTiles = pointAMX, peakTiles
 	amx.conv3 = [2][2]asm{{conv3OneAMX, conv3PairAMX}, {conv3OneHalfAMX, conv3PairHalfAMX}}
 	amx.pad, amx.join = [2]asm{padOneHalfAVX512, padPairHalfAVX512}, [2]asm{joinOneHalfAVX512, joinPairHalfAVX512}

@@ -13,7 +13,7 @@ type conv struct {
 	channels         int // of the convolution before a fully connected layer; 0 = plain rows
 	weight, bias     int // parameter indices, the first ones of a joint; bias -1 = none
 	packed, turned   []float32
-	half             bool      // products are bf16: see inHalf
+	half, halfGrad   bool      // products, and those of the weights' gradient, are bf16: see inHalf
 	squares          []float32 // weights or their gradient in the activations' order
 	needsInputGrad   bool
 	forwardScratch   int
@@ -63,7 +63,9 @@ func (c *conv) inHalf() *conv {
 	c.half = true
 	c.packed, c.turned = make([]float32, kernel.PackedMatBF16Len(c.ci, c.co)), make([]float32, kernel.PackedMatBF16Len(c.co, c.ci))
 	c.forwardScratch, c.backwardScratch = kernel.MatMulBF16ScratchLen(c.ci, c.co), kernel.MatMulBF16ScratchLen(c.co, c.ci)
-	c.weightGradLength = kernel.MatMulWeightGradBF16ScratchLen(c.ci, c.co)
+	if c.halfGrad = kernel.MatMulWeightGradHasBF16(c.ci, c.co); c.halfGrad {
+		c.weightGradLength = kernel.MatMulWeightGradBF16ScratchLen(c.ci, c.co)
+	}
 	return c
 }
 
@@ -156,7 +158,7 @@ func (c *conv) weightGrad(g span, at int, wg *weightGrads, x, dy []float32) {
 // bias to dw and db, which may be nil.
 func (c *conv) addGrad(g span, dw, db, x, dy []float32) {
 	rows, scratch := g.n*c.perBoard, c.e.workerScratch(g, convScratch, c.weightGradLength)
-	if c.half {
+	if c.halfGrad {
 		kernel.MatMulWeightGradBF16(dw, db, x, dy, rows, c.ci, c.co, scratch)
 		return
 	}
