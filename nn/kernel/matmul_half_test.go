@@ -137,7 +137,7 @@ func TestPackMatBF16(t *testing.T) {
 func TestStoredFloats(t *testing.T) {
 	rng := newRand(t)
 	forTiers(t, func(t *testing.T) {
-		x := rng.floats(48)
+		x := rng.floats(maxCallFloats + 48) // more than a call takes
 		for _, half := range []bool{false, true} {
 			s, want := NewStored(len(x), half), x
 			if half {
