@@ -54,6 +54,7 @@ var entries = []struct {
 	{"adamwNEON", "optArgs", adamwNEON},
 	{"nadamwNEON", "optArgs", nadamwNEON},
 	{"flatHalfNEON", "flatArgs", flatHalfNEON},
+	{"flatWidenNEON", "flatArgs", flatWidenNEON},
 	{"peakNEON", "peakArgs", peakNEON},
 	{"peakBF16NEON", "peakArgs", peakBF16NEON},
 	{"point8x16BF16NEON", "pointArgs", point8x16BF16NEON},

@@ -229,6 +229,11 @@ func nadamwNEON(args *byte)
 //go:noescape
 func flatHalfNEON(args *byte)
 
+// flatWidenNEON widens the bf16 numbers a, 8 words to 16. args is a *flatArgs.
+//
+//go:noescape
+func flatWidenNEON(args *byte)
+
 // peakNEON runs 24 multiply-adds a round on registers. args is a *peakArgs.
 //
 //go:noescape

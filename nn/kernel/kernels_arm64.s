@@ -5617,6 +5617,31 @@ panel:
 	MOVD R1, FPCR
 	RET
 
+// func flatWidenNEON(args *byte)
+TEXT ·flatWidenNEON(SB), NOSPLIT, $0-8
+	MOVD args+0(FP), R0
+	MOVD FPCR, R1
+	ORR $(1<<24), R1, R2 // FZ
+	MOVD R2, FPCR
+	MOVD 0(R0), R3
+	MOVD 8(R0), R4
+	MOVD 24(R0), R5
+
+panel:
+	FLDPQ 0(R4), (F1, F3)
+	WORD $0x2e613820 // shll v0.4s, v1.4h, #16
+	WORD $0x6e613821 // shll2 v1.4s, v1.8h, #16
+	WORD $0x2e613862 // shll v2.4s, v3.4h, #16
+	WORD $0x6e613863 // shll2 v3.4s, v3.8h, #16
+	FSTPQ (F0, F1), 0(R3)
+	FSTPQ (F2, F3), 32(R3)
+	ADD $32, R4, R4
+	ADD $64, R3, R3
+	SUBS $1, R5, R5
+	BNE panel
+	MOVD R1, FPCR
+	RET
+
 // func peakNEON(args *byte)
 TEXT ·peakNEON(SB), NOSPLIT, $0-8
 	MOVD args+0(FP), R0

@@ -22,7 +22,7 @@ func PackedMatBF16Len(k, n int) int { return k / 2 * n }
 func PackMatBF16(dst, w []float32, k, n int) {
 	dst, w = dst[:PackedMatBF16Len(k, n)], w[:n*k]
 	if together := runOf(BF16); together > 1 {
-		packRuns(dst, w, k, n, together)
+		packRuns(dst, w, k, 1, k, n, together)
 		return
 	}
 	const part = 16 * panel
@@ -40,12 +40,14 @@ func PackMatBF16(dst, w []float32, k, n int) {
 	}
 }
 
-// packRuns is PackMatBF16 where so many words stand together.
-func packRuns(dst, w []float32, k, n, together int) {
+// packRuns packs weights of k inputs and n outputs where so many words stand together;
+// that of an output and an input is w[output*outStride+input*inStride].
+func packRuns(dst, w []float32, outStride, inStride, k, n, together int) {
 	for o := range n {
 		base := o/panel*(k/2)*panel + o%panel*together
 		for i := range k / 2 {
-			dst[base+i/together*together*panel+i%together] = halfWord(w[o*k+2*i], w[o*k+2*i+1])
+			even := o*outStride + 2*i*inStride
+			dst[base+i/together*together*panel+i%together] = halfWord(w[even], w[even+inStride])
 		}
 	}
 }
@@ -68,6 +70,10 @@ func transposeWords(dst, src []float32, stride, n int) {
 // floats.
 func PackMatTransposedBF16(dst, w []float32, k, n int) {
 	dst, w = dst[:PackedMatBF16Len(n, k)], w[:n*k]
+	if together := runOf(BF16); together > 1 {
+		packRuns(dst, w, 1, k, n, k, together)
+		return
+	}
 	step := max(1, maxCallFloats/(2*k)) // pairs of a call
 	for i := 0; i < n/2; i += step {
 		run(vectors().rowWords, &wordArgs{

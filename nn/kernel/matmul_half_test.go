@@ -121,7 +121,8 @@ func TestPackMatBF16(t *testing.T) {
 				}
 				for o := range out {
 					for i := 0; i < in; i += 2 {
-						word := packed[(o/panel*(in/2)+i/2)*panel+o%panel]
+						pair, run := i/2, runOf(BF16)
+						word := packed[(o/panel*(in/2)+pair/run*run)*panel+o%panel*run+pair%run]
 						sameBits(t, fmt.Sprint(s, turned, o, i), []float32{word}, []float32{halfWord(at(o, i), at(o, i+1))})
 					}
 				}

@@ -48,6 +48,7 @@ var neon = assembly{
 	softmax: softmaxNEON, softmaxRows: [2]asm{softmaxRowsNEON, softmaxRowsBackwardNEON},
 	layerNorm:  [2][2]asm{{layerNormNEON, layerNormSkipNEON}, {layerNormBackwardNEON, layerNormBackwardSkipNEON}},
 	toHalf:     flatHalfNEON,
+	widen:      flatWidenNEON,
 	policyDots: [2]asm{1: policyDotsBF16NEON},
 	points:     [2][3]asm{1: {1: point8x16BF16NEON}},
 	pointGrad:  [2][3]asm{1: {1: pointGrad4x16BF16NEON}},

@@ -27,7 +27,7 @@ func genFlat(o *output) {
 	})
 }
 
-// genHalf emits the rounding of whole arrays to bf16.
+// genHalf emits the rounding of whole arrays to bf16, and its inverse.
 func genHalf(o *output) {
 	o.kernel("flatHalf", "flatArgs", "rounds a to bf16, 16 to 8 words.", func(f *fn) {
 		y, a, n, x := f.field("y"), f.field("a"), f.field("n"), f.vecs(panelQuads)
@@ -38,6 +38,15 @@ func genHalf(o *output) {
 			f.store([]vec{x[0], x[2]}, y, 0)
 			f.advance(panelBytes, a)
 			f.advance(panelBytes/2, y)
+		})
+	})
+	o.kernel("flatWiden", "flatArgs", "widens the bf16 numbers a, 8 words to 16.", func(f *fn) {
+		y, a, n, x := f.field("y"), f.field("a"), f.field("n"), f.vecs(panelQuads)
+		f.loop("panel", n, func() {
+			halfRows.load(f, x, a, 0)
+			f.store(x, y, 0)
+			f.advance(panelBytes/2, a)
+			f.advance(panelBytes, y)
 		})
 	})
 }
