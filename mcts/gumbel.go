@@ -124,8 +124,9 @@ func (g *gumbel) selectEdge(t *tree, n *node) int {
 	if n.touched == n.num {
 		return best
 	}
-	next := t.next(n)
-	if score := float64(notZero(next.prior) * blind * share); best < 0 || score > bestScore {
+	// The next move has no larger prior than the last edge, which is at hand.
+	wins := func(prior float32) bool { return float64(notZero(prior)*blind*share) > bestScore }
+	if best < 0 || wins(edges[len(edges)-1].prior) && wins(t.next(n).prior) {
 		return t.touch(n)
 	}
 	return best

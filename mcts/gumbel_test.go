@@ -1,6 +1,7 @@
 package mcts
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -164,11 +165,14 @@ func TestImprovedPolicyAndSelectionFollowTheDefinition(t *testing.T) {
 	}
 }
 
-// checkSelection puts the moves into a tree, those with visits as edges, and
-// compares the choice below the root with the definition.
+// checkSelection puts the moves into a tree, the first half of them as edges, and
+// compares the choice below the root with the definition. The other half has no visits.
 func checkSelection(t *testing.T, g *gumbel, c *GumbelConfig, raw float32, moves []edge) {
 	t.Helper()
-	slices.SortStableFunc(moves, func(a, b edge) int { return int(min(b.n, 1)) - int(min(a.n, 1)) })
+	slices.SortStableFunc(moves, func(a, b edge) int { return cmp.Compare(b.prior, a.prior) })
+	for k := range moves[len(moves)/2:] {
+		moves[len(moves)/2+k].n = 0
+	}
 	var tr tree
 	tr.addNode()
 	tr.addMoves(0, make([]chess.Move, len(moves)))
@@ -177,11 +181,11 @@ func checkSelection(t *testing.T, g *gumbel, c *GumbelConfig, raw float32, moves
 	visits := 1.0
 	for k, m := range moves {
 		tr.choicesOf(n)[k] = choice{prior: m.prior, index: m.index}
-		if m.n > 0 {
-			tr.touch(n)
-			tr.edgesOf(n)[k] = m
-			visits += float64(m.n)
-		}
+		visits += float64(m.n)
+	}
+	for k, m := range moves[:len(moves)/2] {
+		tr.touch(n)
+		tr.edgesOf(n)[k] = m
 	}
 	want := slowImproved(c, float64(raw), moves)
 	score := func(k int) float64 { return want[k] - float64(moves[k].n)/visits }

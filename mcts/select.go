@@ -136,11 +136,10 @@ func (s *Search) selectEdge(i int32) int {
 	if holes {
 		best, bestScore = s.selectUnvisited(edges, nil, scale, fpu, best, bestScore)
 	}
-	if n.touched < n.num {
-		c := s.t.next(n)
-		if score := fpu + float32(scale*c.prior); best < 0 || score > bestScore {
-			return s.t.touch(n)
-		}
+	// The next move has no larger prior than the last edge, which is at hand.
+	wins := func(prior float32) bool { return fpu+float32(scale*prior) > bestScore }
+	if n.touched < n.num && (best < 0 || wins(edges[len(edges)-1].prior) && wins(s.t.next(n).prior)) {
+		return s.t.touch(n)
 	}
 	return best
 }

@@ -227,14 +227,13 @@ func (t *tree) next(n *node) *choice {
 	return &left[0]
 }
 
-// touch makes the first choice of n that has no edge an edge and returns its
-// place in edgesOf.
+// touch makes next an edge and returns its place in edgesOf.
 func (t *tree) touch(n *node) int {
 	k := int(n.touched)
 	if k == edgeRoom(k) {
 		t.moveEdges(n, edgeRoom(k+1))
 	}
-	c := &t.choices[int(n.first)+k]
+	c := t.next(n)
 	t.edges[int(n.edges)+k] = edge{prior: c.prior, child: none, move: c.move, index: c.index}
 	n.touched++
 	n.ready = false
