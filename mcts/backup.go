@@ -30,6 +30,8 @@ func (s *Search) backup(path []step, i int32) {
 	n.n++
 	v, d, m := n.leafValue()
 	n.w, n.d, n.m = n.w+v, n.d+d, n.m+m
+	square := float32(v * v)
+	n.addSquare(square)
 	dw, dd, dm := v, d, m // change of the child's sums
 	childN, childW, childProven := n.n, n.w, n.proven
 	s.t.release(n)
@@ -39,12 +41,13 @@ func (s *Search) backup(path []step, i int32) {
 		e := s.t.at(path[k])
 		dw, dm = -dw, dm+1
 		if p.proven != Unproven && path[k].node != 0 { // proven while the leaf waited
-			dw, dd, dm = p.proven.q(), p.proven.d(), float64(p.provenM)
+			dw, dd, dm = p.proven.q(), p.proven.d(), float64(p.extra)
 		}
 		p.vl--
 		e.vl--
 		p.n++
 		p.w, p.d, p.m = p.w+dw, p.d+dd, p.m+dm
+		p.addSquare(square)
 		if childN > e.n { // else another of a crew was here with later news
 			e.n, e.q = childN, float32(-childW/float64(childN))
 		}
@@ -58,10 +61,17 @@ func (s *Search) backup(path []step, i int32) {
 	}
 }
 
+// addSquare counts the squared value of the latest of n's visits.
+func (n *node) addSquare(square float32) {
+	if n.proven == Unproven {
+		n.extra += (square - n.extra) / float32(n.n)
+	}
+}
+
 // leafValue returns what one more visit of a leaf is worth, from its own view.
 func (n *node) leafValue() (v, d, m float64) {
 	if n.kind == kindExpanded && n.proven != Unproven { // proven by its children
-		return n.proven.q(), n.proven.d(), float64(n.provenM)
+		return n.proven.q(), n.proven.d(), float64(n.extra)
 	}
 	return float64(n.rawQ), float64(n.rawD), float64(n.rawM)
 }
@@ -95,7 +105,7 @@ func (s *Search) prove(p *node, latest Proven, root bool) (dw, dd, dm float64) {
 	if result == Unproven {
 		return 0, 0, 0
 	}
-	p.proven, p.provenM = result, m
+	p.proven, p.extra = result, m
 	if root {
 		return 0, 0, 0
 	}
@@ -121,7 +131,7 @@ func (s *Search) decided(p *node, latest Proven) (Proven, float32) {
 			}
 			continue
 		}
-		em := s.t.nodes[e.child].provenM + 1
+		em := s.t.nodes[e.child].extra + 1
 		switch {
 		case e.proven > best:
 			best, m = e.proven, em

@@ -41,6 +41,10 @@ type Config struct {
 	CPUCTBase   float64 // CPUCTLog only
 	CPUCTFactor float64 // CPUCTLog only
 
+	// CPUCTStdev, where it is above 0, lets c grow and fall with the standard deviation of the
+	// values below a node, in [0,1]: it is that at which c is as above (KataGo's stdev scale).
+	CPUCTStdev float64 `json:",omitempty"`
+
 	FPUForm          FPUForm
 	FPUReduction     float64 // FPUReduced, below the root
 	RootFPUReduction float64 // FPUReduced, at a root without noise
@@ -177,6 +181,7 @@ func (c *Config) Validate() error {
 		{"max nodes", float64(c.MaxNodes), 0, math.MaxInt32},
 		{"cpuct", c.CPUCT, 0, 1000},
 		{"cpuct factor", c.CPUCTFactor, 0, 1000},
+		{"cpuct stdev", c.CPUCTStdev, 0, 10},
 		{"fpu reduction", c.FPUReduction, -10, 10},
 		{"root fpu reduction", c.RootFPUReduction, -10, 10},
 		{"noisy root fpu reduction", c.NoisyFPU, -10, 10},

@@ -89,7 +89,7 @@ func (s *Search) Root() RootStats {
 	n := float64(root.n)
 	r.Value = encoding.QDM{Q: float32(root.w / n), D: float32(root.d / n), M: float32(root.m / n)}
 	if root.proven != Unproven {
-		r.Value = encoding.QDM{Q: float32(root.proven.q()), D: float32(root.proven.d()), M: root.provenM}
+		r.Value = encoding.QDM{Q: float32(root.proven.q()), D: float32(root.proven.d()), M: root.extra}
 	}
 	r.Best = bestMove(s.moves, s.barred)
 	s.policyT = resize(s.policyT, len(edges))

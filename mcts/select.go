@@ -10,6 +10,7 @@ import "math"
 type puct struct {
 	form                        CPUCTForm
 	c, base, factor             float64
+	stdev                       float32 // of values, at which c is as it is; 0 = c stays
 	fpuAbsolute                 bool
 	fpu                         float32 // reduction below the root, or the absolute value
 	rootFPU, noisyFPU           float32
@@ -20,6 +21,7 @@ type puct struct {
 func newPUCT(c *Config) puct {
 	p := puct{
 		form: c.CPUCTForm, c: c.CPUCT, base: c.CPUCTBase, factor: c.CPUCTFactor,
+		stdev:       float32(c.CPUCTStdev),
 		fpuAbsolute: c.FPUForm == FPUAbsolute,
 		fpu:         float32(c.FPUReduction),
 		rootFPU:     float32(c.RootFPUReduction),
@@ -34,6 +36,29 @@ func newPUCT(c *Config) puct {
 		p.fpu, p.rootFPU, p.noisyFPU = v, v, v
 	}
 	return p
+}
+
+// of returns c * sqrt(N) for an expanded node, where c follows the values below it if it
+// is to.
+func (p *puct) of(n *node) float32 {
+	c := p.exploration(n.n - 1 + uint32(n.vl))
+	if p.stdev > 0 && n.proven == Unproven {
+		c *= p.spread(n)
+	}
+	return c
+}
+
+// How c follows the standard deviation of values: stdevWeight of the way, and as if a node had
+// had stdevVisits more visits with the usual one.
+const stdevWeight, stdevVisits = 0.85, 2
+
+// spread returns the factor of c at a node.
+func (p *puct) spread(n *node) float32 {
+	visits, mean := float32(n.n), float32(n.w/float64(n.n))
+	usual := float32(p.stdev * p.stdev)
+	variance := float32(visits*max(0, n.extra-float32(mean*mean))) + float32(stdevVisits*usual)
+	stdev := float32(math.Sqrt(float64(variance / (visits + stdevVisits))))
+	return 1 + float32(stdevWeight*(stdev/p.stdev-1))
 }
 
 // exploration returns c * sqrt(N) for a node whose children have n visits.
@@ -113,7 +138,7 @@ func (s *Search) movesLeft(parent *node, e *edge) float32 {
 func (s *Search) selectEdge(i int32) int {
 	n := &s.t.nodes[i]
 	edges := s.t.edgesOf(n)
-	scale := s.puct.exploration(n.n - 1 + uint32(n.vl))
+	scale := s.puct.of(n)
 	best, bestScore := -1, float32(0)
 	var visited float32
 	holes := false
@@ -182,8 +207,7 @@ func (s *Search) selectRoot() int {
 	if s.gumbel.Enabled {
 		return s.gumbel.selectRoot(n.rawQ, edges)
 	}
-	total := n.n - 1 + uint32(n.vl)
-	scale := s.puct.exploration(total)
+	total, scale := n.n-1+uint32(n.vl), s.puct.of(n)
 	best, bestScore := -1, float32(0)
 	var visited float32
 	barred := s.barred

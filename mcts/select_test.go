@@ -23,20 +23,35 @@ func slowSelect(s *Search, i int32) []float64 {
 			visited += float64(e.prior)
 		}
 	}
+	c := s.cfg.CPUCT
+	if usual := s.cfg.CPUCTStdev; usual > 0 {
+		visits, mean := float64(n.n), n.w/float64(n.n)
+		variance := (visits*(float64(n.extra)-mean*mean) + 2*usual*usual) / (visits + 2)
+		c *= 1 + 0.85*(math.Sqrt(variance)/usual-1)
+	}
 	parent = math.Max(parent, 1)
 	scores := make([]float64, len(choices))
-	for k, c := range choices {
+	for k, choice := range choices {
 		q, visits := n.w/float64(n.n)-s.cfg.FPUReduction*math.Sqrt(visited), 0.0
 		if k < len(edges) && edges[k].n > 0 {
 			q, visits = float64(edges[k].q), float64(edges[k].n)
 		}
-		scores[k] = q + s.cfg.CPUCT*float64(c.prior)*math.Sqrt(parent)/(1+visits)
+		scores[k] = q + c*float64(choice.prior)*math.Sqrt(parent)/(1+visits)
 	}
 	return scores
 }
 
 func TestSelectionFollowsTheFormula(t *testing.T) {
-	s := search(t, config(600), nil, position(t, signaturePositions[1]), &HashEvaluator{}, nil)
+	for _, stdev := range []float64{0, 0.4} {
+		cfg := config(600)
+		cfg.CPUCTStdev = stdev
+		checkSelections(t, search(t, cfg, nil, position(t, signaturePositions[1]), &HashEvaluator{}, nil))
+	}
+}
+
+// checkSelections compares what is selected below the root, once all is done, with the definition.
+func checkSelections(t *testing.T, s *Search) {
+	t.Helper()
 	for i := 1; i < len(s.t.nodes); i++ {
 		n := &s.t.nodes[i]
 		if n.kind != kindExpanded || n.proven != Unproven {
@@ -98,6 +113,30 @@ func TestRootSelectionFollowsTheFormula(t *testing.T) {
 			if k := s.selectRoot(); best-score(k) > 1e-5 {
 				t.Errorf("%s, noise %v: move %d has score %v, the best is %v", fen, noise, k, score(k), best)
 			}
+		}
+	}
+}
+
+// A node that is not proven has the mean of the squares of all values below it.
+func TestSquares(t *testing.T) {
+	s := search(t, config(600), nil, position(t, signaturePositions[0]), &HashEvaluator{}, nil)
+	for i := range s.t.nodes {
+		n := &s.t.nodes[i]
+		if n.kind != kindExpanded || n.proven != Unproven {
+			continue
+		}
+		want := float64(n.rawQ) * float64(n.rawQ)
+		for _, e := range s.t.edgesOf(n) {
+			if e.n > 0 {
+				c := &s.t.nodes[e.child]
+				if c.proven != Unproven {
+					t.Fatalf("node %d is proven: another position is needed here", e.child)
+				}
+				want += float64(e.n) * float64(c.extra)
+			}
+		}
+		if want /= float64(n.n); math.Abs(float64(n.extra)-want) > 1e-5 || i == 0 && want == 0 {
+			t.Fatalf("node %d of %d visits: %v, want %v", i, n.n, n.extra, want)
 		}
 	}
 }

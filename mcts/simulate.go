@@ -157,7 +157,7 @@ func (s *Search) terminal(n *node) bool {
 
 // settle gives a leaf its outcome, m plies from the end.
 func (n *node) settle(outcome Proven, m float32) {
-	n.proven, n.provenM = outcome, m
+	n.proven, n.extra = outcome, m
 	n.rawQ, n.rawD, n.rawM = float32(outcome.q()), float32(outcome.d()), m
 }
 

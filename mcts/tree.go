@@ -54,7 +54,7 @@ type node struct {
 	w, d, m    float64 // sums of Q, D and M over the visits
 	rawQ, rawD float32 // the network's answer, or the outcome of a terminal node
 	rawM       float32
-	provenM    float32 // plies to the end, if proven
+	extra      float32 // proven: plies to the end; else the mean of the squared values of the visits
 	n          uint32  // visits
 	first      int32   // index of its first choice
 	edges      int32   // index of its first edge; its room is for edgeRoom(touched)

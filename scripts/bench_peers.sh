@@ -37,6 +37,11 @@ if ! reason=$("$python" -c 'import torch' 2>&1); then
 	exit 0
 fi
 
+# Debian's PyTorch takes the machine's BLAS, and the reference one is ten times slower: no peer.
+if maps=$("$python" -c 'import torch; print(open("/proc/self/maps").read())' 2>/dev/null) && ! grep -qE 'openblas|mkl|blis|atlas' <<<"$maps"; then
+	echo "*** bench_peers: PyTorch has no fast BLAS here, so that ratios in fp32 flatter chessbrain: install libopenblas0 ***" >&2
+fi
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 program=${CHESSBRAIN:-}

@@ -48,6 +48,8 @@ spins are whole numbers, of checks true or false:
   MultiPV             lines that are shown
   Move Overhead       milliseconds that a move loses beside the thinking
   CPuct, CPuctBase, CPuctFactor, FpuReduction   as in training; a factor of 0 = CPuct is constant
+  CPuctStdev          standard deviation of the values below a node at which CPuct is as given, with which it grows and
+                      falls; 0 = never (default: 0.4 for nets that learnt by Gumbel search, else 0)
   PolicyTemperature   above 1 more moves are looked at (default: 1.6 for nets that learnt by Gumbel search, else 1)
   Gumbel              Gumbel search where up to 1000 visits alone end it (default: as the net was trained)
   SyzygyPath          directories of endgame tables, separated as in PATH

@@ -2574,6 +2574,9 @@ type MCTS struct {
 	CpuctBase *float64 `protobuf:"fixed64,5,opt,name=cpuct_base,json=cpuctBase,def=19652" json:"cpuct_base,omitempty"`
 	// LOG only: how fast it grows.
 	CpuctFactor *float64 `protobuf:"fixed64,6,opt,name=cpuct_factor,json=cpuctFactor,def=2" json:"cpuct_factor,omitempty"`
+	// Standard deviation of the values below a node, in [0,1], at which c is as above: c grows and falls with it. 0 = it
+	// does not; KataGo has 0.4.
+	CpuctStdev *float64 `protobuf:"fixed64,24,opt,name=cpuct_stdev,json=cpuctStdev,def=0" json:"cpuct_stdev,omitempty"`
 	// Value of a move without visits (first-play urgency): REDUCTION or ABSOLUTE.
 	FpuForm *MCTS_FPUForm `protobuf:"varint,7,opt,name=fpu_form,json=fpuForm,enum=chessbrain.config.v1.MCTS_FPUForm,def=0" json:"fpu_form,omitempty"`
 	// REDUCTION: how far below the parent's Q.
@@ -2623,6 +2626,7 @@ const (
 	Default_MCTS_CpuctForm             = MCTS_FLAT
 	Default_MCTS_CpuctBase             = float64(19652)
 	Default_MCTS_CpuctFactor           = float64(2)
+	Default_MCTS_CpuctStdev            = float64(0)
 	Default_MCTS_FpuForm               = MCTS_REDUCTION
 	Default_MCTS_FpuReduction          = float64(0.33)
 	Default_MCTS_RootFpuReduction      = float64(0.33)
@@ -2709,6 +2713,13 @@ func (x *MCTS) GetCpuctFactor() float64 {
 		return *x.CpuctFactor
 	}
 	return Default_MCTS_CpuctFactor
+}
+
+func (x *MCTS) GetCpuctStdev() float64 {
+	if x != nil && x.CpuctStdev != nil {
+		return *x.CpuctStdev
+	}
+	return Default_MCTS_CpuctStdev
 }
 
 func (x *MCTS) GetFpuForm() MCTS_FPUForm {
@@ -7600,7 +7611,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\bSHUFFLED\x10\x01\x12\n" +
 	"\n" +
 	"\x06RANDOM\x10\x02\x12\v\n" +
-	"\aMASTERY\x10\x03\"\xb9\f\n" +
+	"\aMASTERY\x10\x03\"\xe9\f\n" +
 	"\x04MCTS\x12|\n" +
 	"\vsimulations\x18\x01 \x01(\x05:\x0232BV\x8a\xb5\x18\a[1,1e8]\x92\xb5\x18G\n" +
 	"\x10mcts-simulations\x12\x10MCTS_SIMULATIONS\x18\x06 \x01J\x1dselfplay.simulations_scheduleR\vsimulations\x12:\n" +
@@ -7616,7 +7627,10 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"cpuct-form\x18\x06R\tcpuctForm\x122\n" +
 	"\n" +
 	"cpuct_base\x18\x05 \x01(\x01:\x0519652B\f\x8a\xb5\x18\b(0,1e12]R\tcpuctBase\x122\n" +
-	"\fcpuct_factor\x18\x06 \x01(\x01:\x012B\f\x8a\xb5\x18\b[0,1000]R\vcpuctFactor\x12H\n" +
+	"\fcpuct_factor\x18\x06 \x01(\x01:\x012B\f\x8a\xb5\x18\b[0,1000]R\vcpuctFactor\x12.\n" +
+	"\vcpuct_stdev\x18\x18 \x01(\x01:\x010B\n" +
+	"\x8a\xb5\x18\x06[0,10]R\n" +
+	"cpuctStdev\x12H\n" +
 	"\bfpu_form\x18\a \x01(\x0e2\".chessbrain.config.v1.MCTS.FPUForm:\tREDUCTIONR\afpuForm\x127\n" +
 	"\rfpu_reduction\x18\b \x01(\x01:\x040.33B\f\x8a\xb5\x18\b[-10,10]R\ffpuReduction\x12@\n" +
 	"\x12root_fpu_reduction\x18\t \x01(\x01:\x040.33B\f\x8a\xb5\x18\b[-10,10]R\x10rootFpuReduction\x12H\n" +

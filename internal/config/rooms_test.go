@@ -144,6 +144,7 @@ func inWorker(path string, sides side, set func(*selfplay.WorkerConfig, int)) li
 // configuration, such as the options of a UCI engine.
 var limits = []limit{
 	inSearch("mcts.cpuct", high, func(c *mcts.Config, x float64) { c.CPUCT = x }),
+	inSearch("mcts.cpuct_stdev", both, func(c *mcts.Config, x float64) { c.CPUCTStdev = x }),
 	inSearch("mcts.cpuct_base", low, func(c *mcts.Config, x float64) { c.CPUCTBase = x }),
 	inSearch("mcts.cpuct_factor", both, func(c *mcts.Config, x float64) { c.CPUCTFactor = x }),
 	inSearch("mcts.fpu_reduction", both, func(c *mcts.Config, x float64) { c.FPUReduction = x }),

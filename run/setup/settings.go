@@ -174,7 +174,7 @@ func searchConfig(m *config.MCTS) mcts.Config {
 	s := mcts.DefaultConfig()
 	s.Simulations, s.Playouts = int(m.GetSimulations()), int(m.GetPlayouts())
 	s.CPUCTForm = mcts.CPUCTForm(m.GetCpuctForm())
-	s.CPUCT, s.CPUCTBase, s.CPUCTFactor = m.GetCpuct(), m.GetCpuctBase(), m.GetCpuctFactor()
+	s.CPUCT, s.CPUCTBase, s.CPUCTFactor, s.CPUCTStdev = m.GetCpuct(), m.GetCpuctBase(), m.GetCpuctFactor(), m.GetCpuctStdev()
 	s.FPUForm = mcts.FPUForm(m.GetFpuForm())
 	s.FPUReduction, s.RootFPUReduction, s.NoisyFPU = m.GetFpuReduction(), m.GetRootFpuReduction(), m.GetNoisyRootFpuReduction()
 	s.FPUValue = m.GetFpuValue()
@@ -328,8 +328,8 @@ func searchText(c *config.Config) string {
 // plays wants to know a large difference from a small one. And where a net that was trained
 // with Gumbel search plays PUCT, as with limited time, a move without visits counts as good
 // as its parent: such a policy leaves more than one move open. It is too sure of its first
-// choices, though, so that any search of such a net has it less sharp. docs/SPEEDRUN.md has
-// what all three are worth.
+// choices, though, so that any search of such a net has it less sharp. And PUCT explores more
+// where the values below a position differ. docs/SPEEDRUN.md has what all four are worth.
 func SearchOf(meta map[string]string) (mcts.Config, error) {
 	usual := mcts.DefaultConfig()
 	s, err := TargetSearchOf(meta)
@@ -337,7 +337,7 @@ func SearchOf(meta map[string]string) (mcts.Config, error) {
 		s.Gumbel.Rescale, s.Gumbel.ValueScale = false, usual.Gumbel.ValueScale
 	}
 	if s.Gumbel.Enabled {
-		s.FPUReduction, s.PolicyTemperature = 0, 1.6
+		s.FPUReduction, s.PolicyTemperature, s.CPUCTStdev = 0, 1.6, 0.4
 	}
 	return s, err
 }
