@@ -226,11 +226,11 @@ func TestSecondPass(t *testing.T) {
 	x, w, a, b := rng.floats(rows*c), rng.floats(9*c*c), rng.floats(c), rng.floats(c)
 	mat, half, halfScratch := make([]float32, PackedMatLen(c, c)), make([]float32, PackedMatBF16Len(c, c)), poison(MatMulBF16ScratchLen(c, c))
 	PackMat(mat, w[:c*c], c, c)
-	PackMatBF16(half, w[:c*c], c, c)
 	for name, f := range map[string]func(y []float32, act Act){
 		"MatMul": func(y []float32, act Act) { MatMul(y, x, mat, b, rows, c, c, act) },
 		"MatMulBF16": func(y []float32, act Act) {
 			if MatMulHasBF16(c, c) {
+				PackMatBF16(half, w[:c*c], c, c)
 				MatMulBF16(y, x, half, b, rows, c, c, act, halfScratch)
 			}
 		},
