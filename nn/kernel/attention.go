@@ -28,7 +28,7 @@ func AttendHead(y []float32, yStride int, p, q, k, v []float32, stride, depth in
 
 // WeighHead is the last part of AttendHead: y = p*v.
 func WeighHead(y []float32, yStride int, p, v []float32, stride, depth int, scratch []float32) {
-	headProduct(y, p, packHeadTransposed(scratch, v, stride, depth), headSquares, depth, headSquares, yStride)
+	headProduct(y, p, packTransposed(scratch, v, stride, depth, headSquares), headSquares, depth, headSquares, yStride)
 }
 
 // AttendHeadBackward sets dp to the gradient of what AttendHead takes the softmax of, and
@@ -40,7 +40,7 @@ func AttendHeadBackward(dq, dk, dv, dp, p, q, k, v []float32, stride int, dy []f
 	headOuter(dv, stride, p, dy, yStride, depth)
 	SoftmaxRowsBackward(dp, dp, p, headSquares, headSquares)
 	headOuter(dk, stride, dp, q, stride, depth)
-	headProduct(dq, dp, packHeadTransposed(scratch, k, stride, depth), headSquares, depth, headSquares, stride)
+	headProduct(dq, dp, packTransposed(scratch, k, stride, depth, headSquares), headSquares, depth, headSquares, stride)
 }
 
 // packHead is PackMat of a head's rows [64][depth], which lie stride floats apart.
@@ -55,23 +55,6 @@ func packHead(dst, x []float32, stride, depth int) []float32 {
 			for i, v := range from[sq*stride:][:depth] {
 				to[i*panel+sq] = v
 			}
-		}
-	}
-	return dst
-}
-
-// packHeadTransposed is PackMatTransposed of the same.
-func packHeadTransposed(dst, x []float32, stride, depth int) []float32 {
-	dst = dst[:PackedMatLen(headSquares, depth)]
-	full := depth / panel
-	for sq := range headSquares {
-		row := x[sq*stride:][:depth]
-		for p := range full {
-			*(*[panel]float32)(dst[(p*headSquares+sq)*panel:]) = [panel]float32(row[p*panel:])
-		}
-		if depth%panel != 0 {
-			last := dst[(full*headSquares+sq)*panel:][:panel]
-			clear(last[copy(last, row[full*panel:]):])
 		}
 	}
 	return dst

@@ -85,11 +85,16 @@ func PackMat(dst, w []float32, k, n int) {
 // PackMatTransposed packs w [n][k] for dX = dY*W: MatMul(dx, dy, packed, nil,
 // rows, n, k, None). dst has PackedMatLen(n, k) floats.
 func PackMatTransposed(dst, w []float32, k, n int) {
+	packTransposed(dst, w[:n*k], k, k, n)
+}
+
+// packTransposed is PackMatTransposed of rows that lie stride floats apart. It returns what
+// it has written.
+func packTransposed(dst, w []float32, stride, k, n int) []float32 {
 	dst = dst[:PackedMatLen(n, k)]
-	w = w[:n*k]
 	full := k / panel
 	for o := range n {
-		row := w[o*k:][:k]
+		row := w[o*stride:][:k]
 		for p := range full {
 			*(*[panel]float32)(dst[(p*n+o)*panel:]) = [panel]float32(row[p*panel:])
 		}
@@ -98,6 +103,7 @@ func PackMatTransposed(dst, w []float32, k, n int) {
 			clear(last[copy(last, row[full*panel:]):])
 		}
 	}
+	return dst
 }
 
 // TransposeRows transposes n matrices: dst [n][cols][rows] from src

@@ -150,13 +150,7 @@ func toWeights(o *output) {
 		f.loop("slice", n, func() {
 			f.move(p, src)
 			f.move(tp, temp)
-			f.times("rank", loops, 3, func() {
-				for _, v := range g {
-					f.loadNext(v, p, tap)
-				}
-				t.weights(g, func(j int, x vec) { f.store([]vec{x}, tp, j*3*quadBytes) })
-				f.advance(quadBytes, tp)
-			})
+			weightRanks(f, t, g, p, tp, tap, loops)
 			f.move(p, dst)
 			f.move(tp, temp)
 			f.times("column", loops, 6, func() {
@@ -168,6 +162,17 @@ func toWeights(o *output) {
 			f.add(src, src, srcRow)
 			f.add(dst, dst, dstRow)
 		})
+	})
+}
+
+// weightRanks transforms the three ranks of a quad of weights, from p on, to temp at tp.
+func weightRanks(f *fn, t *transforms, g []vec, p, tp, tap, loops gp) {
+	f.times("rank", loops, 3, func() {
+		for _, v := range g {
+			f.loadNext(v, p, tap)
+		}
+		t.weights(g, func(j int, x vec) { f.store([]vec{x}, tp, j*3*quadBytes) })
+		f.advance(quadBytes, tp)
 	})
 }
 
@@ -187,13 +192,7 @@ func toHalfWeights(o *output) {
 			f.move(tp, temp)
 			f.times("channel", outer, channels, func() {
 				f.move(p, src)
-				f.times("rank", loops, 3, func() {
-					for _, v := range g {
-						f.loadNext(v, p, tap)
-					}
-					t.weights(g, func(j int, x vec) { f.store([]vec{x}, tp, j*3*quadBytes) })
-					f.advance(quadBytes, tp)
-				})
+				weightRanks(f, t, g, p, tp, tap, loops)
 				f.add(src, src, srcRow)
 				f.advance(channel-3*quadBytes, tp)
 			})
