@@ -33,7 +33,7 @@ func (s *Search) pruned(dst []float32) bool {
 	if total == 0 {
 		return false
 	}
-	scale := s.puct.exploration(total)
+	scale := s.puct.of(n)
 	score := func(k int, visits uint32) float32 {
 		return s.value(n, &edges[k]) + float32(scale*s.rootPrior[k])/float32(1+visits)
 	}

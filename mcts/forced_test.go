@@ -41,7 +41,7 @@ func slowPruned(s *Search) (target []float64, near bool) {
 		}
 	}
 	score := func(k int, n float64) float64 {
-		return float64(edges[k].q) + s.cfg.CPUCT*float64(s.rootPrior[k])*math.Sqrt(total)/(1+n)
+		return float64(edges[k].q) + slowC(s, &s.t.nodes[0])*float64(s.rootPrior[k])*math.Sqrt(total)/(1+n)
 	}
 	best, sum := score(top, target[top]), 0.0
 	for k := range edges {
@@ -71,9 +71,9 @@ func slowPruned(s *Search) (target []float64, near bool) {
 func TestForcedPlayoutsFollowTheDefinition(t *testing.T) {
 	rng := newRNG(t)
 	forced, compared, pruned := 0, 0, 0
-	for _, fen := range signaturePositions {
+	for i, fen := range signaturePositions {
 		cfg := config(300)
-		cfg.ForcedPlayouts = 2
+		cfg.ForcedPlayouts, cfg.CPUCTStdev = 2, 0.2*float64(i%2)
 		s := New(cfg, nil)
 		s.Reset(position(t, fen))
 		s.BeginWith(rng, Options{Limits: Limits{Simulations: 300}, Noise: true, ForcedPlayouts: true})

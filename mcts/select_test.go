@@ -11,6 +11,17 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 )
 
+// slowC is the exploration constant at a node.
+func slowC(s *Search, n *node) float64 {
+	usual := s.cfg.CPUCTStdev
+	if usual == 0 || n.proven != Unproven {
+		return s.cfg.CPUCT
+	}
+	visits, mean := float64(n.n), n.w/float64(n.n)
+	variance := (visits*(float64(n.extra)-mean*mean) + 2*usual*usual) / (visits + 2)
+	return s.cfg.CPUCT * (1 + 0.85*(math.Sqrt(variance)/usual-1))
+}
+
 // slowSelect is the definition: every move scored in float64, no early cut;
 // beside the choices.
 func slowSelect(s *Search, i int32) []float64 {
@@ -23,12 +34,6 @@ func slowSelect(s *Search, i int32) []float64 {
 			visited += float64(e.prior)
 		}
 	}
-	c := s.cfg.CPUCT
-	if usual := s.cfg.CPUCTStdev; usual > 0 {
-		visits, mean := float64(n.n), n.w/float64(n.n)
-		variance := (visits*(float64(n.extra)-mean*mean) + 2*usual*usual) / (visits + 2)
-		c *= 1 + 0.85*(math.Sqrt(variance)/usual-1)
-	}
 	parent = math.Max(parent, 1)
 	scores := make([]float64, len(choices))
 	for k, choice := range choices {
@@ -36,7 +41,7 @@ func slowSelect(s *Search, i int32) []float64 {
 		if k < len(edges) && edges[k].n > 0 {
 			q, visits = float64(edges[k].q), float64(edges[k].n)
 		}
-		scores[k] = q + c*float64(choice.prior)*math.Sqrt(parent)/(1+visits)
+		scores[k] = q + slowC(s, n)*float64(choice.prior)*math.Sqrt(parent)/(1+visits)
 	}
 	return scores
 }
