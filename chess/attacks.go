@@ -55,17 +55,37 @@ var (
 	bishopDirections = [4][2]int{{1, 1}, {1, -1}, {-1, -1}, {-1, 1}}
 )
 
-// rookAttacks returns the fields that a rook on sq attacks, the first blocker
+// RookAttacks returns the fields that a rook on sq, below 64, attacks, the first blocker
 // of each ray included whatever its colour.
-func rookAttacks(sq Square, occ uint64) uint64 {
+func RookAttacks(sq Square, occ uint64) uint64 {
 	s := &rookSliders[sq&63]
 	return sliderTable[(uint64(s.off)+(occ&s.mask)*s.mul>>(s.shift&63))&sliderWrap]
 }
 
-// bishopAttacks is rookAttacks for a bishop.
-func bishopAttacks(sq Square, occ uint64) uint64 {
+// BishopAttacks is RookAttacks for a bishop.
+func BishopAttacks(sq Square, occ uint64) uint64 {
 	s := &bishopSliders[sq&63]
 	return sliderTable[(uint64(s.off)+(occ&s.mask)*s.mul>>(s.shift&63))&sliderWrap]
+}
+
+// Attacks returns the fields that a man of the side to move attacks from sq, the first
+// blocker of each line included whatever its colour. Pawns attack upwards.
+func Attacks(pt PieceType, sq Square, occ uint64) uint64 {
+	switch sq &= 63; pt {
+	case Pawn:
+		return pawnTable[sq]
+	case Knight:
+		return knightTable[sq]
+	case Bishop:
+		return BishopAttacks(sq, occ)
+	case Rook:
+		return RookAttacks(sq, occ)
+	case Queen:
+		return BishopAttacks(sq, occ) | RookAttacks(sq, occ)
+	case King:
+		return kingTable[sq]
+	}
+	return 0
 }
 
 // knightSet returns the fields that any knight of the set attacks.

@@ -166,7 +166,7 @@ func (b *Board) InCheck() bool {
 	k := b.king
 	occ := b.own | b.opp
 	return (knightTable[k&63]&b.knights|pawnTable[k&63]&b.pawns|
-		bishopAttacks(k, occ)&b.diag|rookAttacks(k, occ)&b.orth)&b.opp != 0
+		BishopAttacks(k, occ)&b.diag|RookAttacks(k, occ)&b.orth)&b.opp != 0
 }
 
 // samePosition is equality for repetitions: men, rights, en-passant flag, side.

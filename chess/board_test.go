@@ -214,10 +214,10 @@ func TestSliders(t *testing.T) {
 	walkRandom(t, 5, starts, 500, func(h *History, _ *MoveList) {
 		occ := h.Board().Occupied()
 		for sq := range 64 {
-			if got, want := rookAttacks(Square(sq), occ), walk(sq, occ, rookDirections, false); got != want {
+			if got, want := RookAttacks(Square(sq), occ), walk(sq, occ, rookDirections, false); got != want {
 				t.Fatalf("rook on %v, occupied %#x: %#x, want %#x", Square(sq), occ, got, want)
 			}
-			if got, want := bishopAttacks(Square(sq), occ), walk(sq, occ, bishopDirections, false); got != want {
+			if got, want := BishopAttacks(Square(sq), occ), walk(sq, occ, bishopDirections, false); got != want {
 				t.Fatalf("bishop on %v, occupied %#x: %#x, want %#x", Square(sq), occ, got, want)
 			}
 		}

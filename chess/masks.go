@@ -87,12 +87,12 @@ func (b *Board) safeFields(want, occ uint64) uint64 {
 	occ ^= 1 << (b.king & 63)
 	for set := b.diag & opp; set != 0; set &= set - 1 {
 		if s := bits.TrailingZeros64(set) & 63; bishopRays[s]&want != 0 {
-			want &^= bishopAttacks(Square(s), occ)
+			want &^= BishopAttacks(Square(s), occ)
 		}
 	}
 	for set := b.orth & opp; set != 0; set &= set - 1 {
 		if s := bits.TrailingZeros64(set) & 63; rookRays[s]&want != 0 {
-			want &^= rookAttacks(Square(s), occ)
+			want &^= RookAttacks(Square(s), occ)
 		}
 	}
 	return want
@@ -152,7 +152,7 @@ func (b *Board) epTakers(occ uint64) uint64 {
 	var takers uint64
 	for set := (target&^fileA>>9 | target&^fileH>>7) & b.pawns & b.own; set != 0; set &= set - 1 {
 		after := occ&^(set&-set|taken) | target
-		if bishopAttacks(k, after)&b.diag&b.opp == 0 && rookAttacks(k, after)&b.orth&b.opp == 0 {
+		if BishopAttacks(k, after)&b.diag&b.opp == 0 && RookAttacks(k, after)&b.orth&b.opp == 0 {
 			takers |= set & -set
 		}
 	}

@@ -32,7 +32,7 @@ func (b *Board) pieceMoves(l *MoveList, m *masks) int {
 	}
 	for set := b.diag & b.own &^ m.pinO; set != 0; set &= set - 1 {
 		from := bits.TrailingZeros64(set)
-		to := bishopAttacks(Square(from), occ) & target
+		to := BishopAttacks(Square(from), occ) & target
 		if m.pinD>>(from&63)&1 != 0 {
 			to &= m.pinD
 		}
@@ -40,7 +40,7 @@ func (b *Board) pieceMoves(l *MoveList, m *masks) int {
 	}
 	for set := b.orth & b.own &^ m.pinD; set != 0; set &= set - 1 {
 		from := bits.TrailingZeros64(set)
-		to := rookAttacks(Square(from), occ) & target
+		to := RookAttacks(Square(from), occ) & target
 		if m.pinO>>(from&63)&1 != 0 {
 			to &= m.pinO
 		}

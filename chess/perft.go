@@ -57,16 +57,16 @@ func (b *Board) countMoves() int {
 		n += bits.OnesCount64(knightTable[bits.TrailingZeros64(set)&63] & target)
 	}
 	for set := b.diag & own &^ (m.pinO | m.pinD); set != 0; set &= set - 1 {
-		n += bits.OnesCount64(bishopAttacks(Square(bits.TrailingZeros64(set)), occ) & target)
+		n += bits.OnesCount64(BishopAttacks(Square(bits.TrailingZeros64(set)), occ) & target)
 	}
 	for set := b.orth & own &^ (m.pinO | m.pinD); set != 0; set &= set - 1 {
-		n += bits.OnesCount64(rookAttacks(Square(bits.TrailingZeros64(set)), occ) & target)
+		n += bits.OnesCount64(RookAttacks(Square(bits.TrailingZeros64(set)), occ) & target)
 	}
 	for set := b.diag & own &^ m.pinO & m.pinD; set != 0; set &= set - 1 {
-		n += bits.OnesCount64(bishopAttacks(Square(bits.TrailingZeros64(set)), occ) & target & m.pinD)
+		n += bits.OnesCount64(BishopAttacks(Square(bits.TrailingZeros64(set)), occ) & target & m.pinD)
 	}
 	for set := b.orth & own &^ m.pinD & m.pinO; set != 0; set &= set - 1 {
-		n += bits.OnesCount64(rookAttacks(Square(bits.TrailingZeros64(set)), occ) & target & m.pinO)
+		n += bits.OnesCount64(RookAttacks(Square(bits.TrailingZeros64(set)), occ) & target & m.pinO)
 	}
 	one, two, left, right := b.pawnTargets(&m)
 	n += bits.OnesCount64(one|two) + bits.OnesCount64(left) + bits.OnesCount64(right)

@@ -1,6 +1,7 @@
 package encoding
 
 import (
+	"fmt"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
@@ -42,7 +43,7 @@ func TestAttackedBy(t *testing.T) {
 			occupied |= m
 		}
 		for side := range 2 {
-			want, pawns := uint64(0), uint64(0)
+			var want attacks
 			up := 1 - 2*side
 			for kind := range 6 {
 				steps, far := slices.Concat(straight, diagonal), true
@@ -63,9 +64,12 @@ func TestAttackedBy(t *testing.T) {
 					for _, d := range steps {
 						for file, rank := sq&7+d.file, sq>>3+d.rank; file >= 0 && file < 8 && rank >= 0 && rank < 8; file, rank = file+d.file, rank+d.rank {
 							bit := uint64(1) << (rank*8 + file)
-							want |= bit
-							if kind == 0 {
-								pawns |= bit
+							want.all |= bit
+							switch kind {
+							case 0:
+								want.byPawns |= bit
+							case 1, 2:
+								want.byMinors |= bit
 							}
 							if !far || occupied&bit != 0 {
 								break
@@ -74,9 +78,8 @@ func TestAttackedBy(t *testing.T) {
 					}
 				}
 			}
-			all, byPawns := attackedBy(masks[6*side:6*side+6], occupied, side == 1)
-			if all != want || byPawns != pawns {
-				t.Fatalf("%s, side %d: attacked %x by pawns %x, want %x %x", h.Board().FEN(), side, all, byPawns, want, pawns)
+			if got := attackedBy(masks[6*side:6*side+6], occupied, side == 1); got != want {
+				t.Fatalf("%s, side %d: attacked %x, want %x", h.Board().FEN(), side, got, want)
 			}
 		}
 	})
@@ -85,7 +88,13 @@ func TestAttackedBy(t *testing.T) {
 // A position and the same with its files mirrored have the same features and, move for
 // move, the same rows and kinds; and the two sides see each other's features.
 func TestSparseSymmetry(t *testing.T) {
-	var s, m, turned Sparse
+	for _, f := range []SparseFeatures{SparseAttacks, SparseAttackers} {
+		t.Run(fmt.Sprint(f), func(t *testing.T) { testSparseSymmetry(t, f) })
+	}
+}
+
+func testSparseSymmetry(t *testing.T, f SparseFeatures) {
+	s, m, turned := Sparse{Features: f}, Sparse{Features: f}, Sparse{Features: f}
 	walk(t, 20, func(h *chess.History, l *chess.MoveList) {
 		var masks, mirrored [NumMasks]uint64
 		var c Scalars
@@ -98,77 +107,140 @@ func TestSparseSymmetry(t *testing.T) {
 		for i, move := range l.Slice() {
 			legal[i], other[i] = PolicyIndex(move), PolicyIndex(FlipFiles.Move(move))
 		}
-		s.Set(&masks, &c)
-		m.Set(&mirrored, &c)
-		if !sameSet(s.Ours, m.Ours) || !sameSet(s.Theirs, m.Theirs) {
+		s.Set(&masks, &c, legal)
+		m.Set(&mirrored, &c, other)
+		if !sameBag(s.Ours, m.Ours) || !sameBag(s.Theirs, m.Theirs) {
 			t.Fatalf("%s: %v %v, mirrored %v %v", h.Board().FEN(), s.Ours, s.Theirs, m.Ours, m.Theirs)
 		}
-		rows, kinds := make([]uint16, l.N), make([]uint16, l.N)
-		rows2, kinds2 := make([]uint16, l.N), make([]uint16, l.N)
-		s.Moves(legal, rows, kinds)
-		m.Moves(other, rows2, kinds2)
-		if !slices.Equal(rows, rows2) || !slices.Equal(kinds, kinds2) {
-			t.Fatalf("%s: rows %v kinds %v, mirrored %v %v", h.Board().FEN(), rows, kinds, rows2, kinds2)
+		if !slices.Equal(s.Rows, m.Rows) || !slices.Equal(s.Kinds, m.Kinds) {
+			t.Fatalf("%s: rows %v kinds %v, mirrored %v %v", h.Board().FEN(), s.Rows, s.Kinds, m.Rows, m.Kinds)
+		}
+		if int(slices.Max(s.Kinds)) >= f.NumMoveKinds() {
+			t.Fatalf("%s: kinds %v", h.Board().FEN(), s.Kinds)
 		}
 		var swapped [NumMasks]uint64
 		for i := range planeTheirs {
 			swapped[i], swapped[i+planeTheirs] = bits.ReverseBytes64(masks[i+planeTheirs]), bits.ReverseBytes64(masks[i])
 		}
 		swapped[planeRepetition] = masks[planeRepetition]
-		turned.Set(&swapped, &c)
+		if int(slices.Max(s.Ours)) >= f.NumFeatures() {
+			t.Fatalf("%s: features %v", h.Board().FEN(), s.Ours)
+		}
+		s.Set(&masks, &c, nil)
+		turned.Set(&swapped, &c, nil)
 		if !sameSet(s.Ours, turned.Theirs) || !sameSet(s.Theirs, turned.Ours) {
 			t.Fatalf("%s: %v %v, seen by the opponent %v %v", h.Board().FEN(), s.Ours, s.Theirs, turned.Ours, turned.Theirs)
 		}
 		for _, list := range [][]uint16{s.Ours, s.Theirs} {
-			if slices.Max(list) >= NumSparse || len(list) > MaxSparse {
+			if int(slices.Max(list)) >= f.NumFeatures() {
 				t.Fatalf("%s: features %v", h.Board().FEN(), list)
 			}
 		}
 	})
 }
 
-// sameSet reports whether two lists hold the same numbers, each once.
-func sameSet(a, b []uint16) bool {
-	a, b = slices.Clone(a), slices.Clone(b)
-	slices.Sort(a)
-	slices.Sort(b)
-	return slices.Equal(a, b) && len(slices.Compact(a)) == len(b)
+// sameBag reports whether two lists hold the same numbers, each as often.
+func sameBag(a, b []uint16) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// Kinds by hand: captures, attacked targets, en passant, castling.
-func TestMoveKinds(t *testing.T) {
-	kind := func(man, captured, target, origin int) uint16 {
-		return uint16(((man*moveCaptures+captured)*moveTargets+target)*moveOrigins + origin)
-	}
+// sameSet reports whether two lists hold the same numbers, each once.
+func sameSet(a, b []uint16) bool {
+	return sameBag(a, b) && len(slices.Compact(slices.Sorted(slices.Values(a)))) == len(b)
+}
+
+// States by hand: by what a man is attacked, and by what it is defended.
+func TestManStates(t *testing.T) {
 	for _, c := range []struct {
-		fen, move string
-		want      uint16
+		fen, square    string
+		coarse, states uint16
 	}{
-		{"4k3/8/8/3q4/8/4N3/8/4K3 w - - 0 1", "e3d5", kind(1, 5, 0, 0)},
-		{"4k3/8/4p3/3q4/8/4N3/8/4K3 w - - 0 1", "e3d5", kind(1, 5, 1, 0)},
-		{"3rk3/8/8/3q4/5p2/4N3/8/4K3 w - - 0 1", "e3d5", kind(1, 5, 2, 1)},
-		{"4k3/8/8/8/8/4N3/8/4K3 w - - 0 1", "e3f5", kind(1, 0, 0, 0)},
-		{"4k3/8/8/8/8/8/8/R3K3 w Q - 0 1", "e1c1", kind(5, 0, 0, 0)},
-		{"4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", "e5d6", kind(0, 1, 0, 0)},
+		{"4k3/8/8/8/8/4N3/8/4K3 w - - 0 1", "e3", 0, 0},
+		{"4k3/8/8/8/5p2/4N3/5P2/4K3 w - - 0 1", "e3", 3, 1 + 4*2},
+		{"4k3/8/8/2b5/8/4N3/4K3/8 w - - 0 1", "e3", 3, 2 + 4},
+		{"4k3/4r3/8/2n5/8/4N3/8/4K3 w - - 0 1", "e3", 1, 3},
+		{"4k3/8/8/2p5/8/4n3/8/4K3 b - - 0 1", "c4", 0, 0}, // seen by Black: his pawn
 	} {
-		b, err := chess.ParseFEN(c.fen)
-		if err != nil {
-			t.Fatal(err)
-		}
-		h := chess.NewHistory(b)
-		m, err := b.ParseUCI(c.move)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var s Sparse
+		h := history(t, c.fen)
 		var masks [NumMasks]uint64
 		var scalars Scalars
 		Encode(h, &masks, &scalars)
-		s.Set(&masks, &scalars)
-		var row, kind [1]uint16
-		s.Moves([]uint16{PolicyIndex(m)}, row[:], kind[:])
-		if kind[0] != c.want {
-			t.Errorf("%s %s: kind %d, want %d", c.fen, c.move, kind[0], c.want)
+		sq := uint16(c.square[0]-'a') + 8*uint16(c.square[1]-'1')
+		for f, want := range map[SparseFeatures]uint16{SparseAttacks: c.coarse, SparseAttackers: c.states} {
+			s := Sparse{Features: f}
+			s.Set(&masks, &scalars, nil)
+			man := uint16(s.men[sq]) - 1
+			if s.Mirrored() {
+				sq ^= 7
+			}
+			if feature := (want*sparseMen+man)<<6 | sq; !slices.Contains(s.Ours, feature) {
+				t.Errorf("%s, features %d: %v, want %d for %s", c.fen, f, s.Ours, feature, c.square)
+			}
+			if s.Mirrored() {
+				sq ^= 7
+			}
+		}
+	}
+}
+
+// history is of a position alone.
+func history(t *testing.T, fen string) *chess.History {
+	t.Helper()
+	b, err := chess.ParseFEN(fen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return chess.NewHistory(b)
+}
+
+// Kinds by hand: captures, attacked targets, en passant, castling, checks, protection by
+// pawns, and what is threatened then.
+func TestMoveKinds(t *testing.T) {
+	coarse := func(man, captured, target, origin int) uint16 {
+		return uint16(((man*moveCaptures+captured)*moveTargets+target)*moveOrigins + origin)
+	}
+	fine := func(man, captured, target, origin, check, guard int) uint16 {
+		return uint16(((((man*moveCaptures+captured)*attackLevels+target)*attackLevels+origin)*moveChecks+check)*moveGuards + guard)
+	}
+	threat := func(man, best, fork, danger int) uint16 {
+		return uint16(threatKinds + ((man*moveThreats+best)*moveForks+fork)*moveDangers + danger)
+	}
+	const pawn, knight, bishop, rook, queen, king = 0, 1, 2, 3, 4, 5
+	for _, c := range []struct {
+		fen, move            string
+		coarse, fine, threat uint16
+	}{
+		{"4k3/8/8/3q4/8/4N3/8/4K3 w - - 0 1", "e3d5", coarse(knight, 5, 0, 0), fine(knight, 5, byNone, byNone, 0, 0), threat(knight, 0, 0, 0)},
+		{"4k3/8/4p3/3q4/8/4N3/8/4K3 w - - 0 1", "e3d5", coarse(knight, 5, 1, 0), fine(knight, 5, byPawn, byNone, 0, 0), threat(knight, 0, 0, 1)},
+		{"3rk3/8/8/3q4/5p2/4N3/8/4K3 w - - 0 1", "e3d5", coarse(knight, 5, 2, 1), fine(knight, 5, byOther, byPawn, 0, 0), threat(knight, 1, 0, 1)},
+		{"4k3/8/8/8/8/4N3/8/4K3 w - - 0 1", "e3f5", coarse(knight, 0, 0, 0), fine(knight, 0, byNone, byNone, 0, 0), threat(knight, 0, 0, 0)},
+		{"4k3/8/8/8/8/8/8/R3K3 w Q - 0 1", "e1c1", coarse(king, 0, 0, 0), fine(king, 0, byNone, byNone, 0, 0), threat(king, 0, 0, 0)},
+		{"4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", "e5d6", coarse(pawn, 1, 0, 0), fine(pawn, 1, byNone, byNone, 0, 0), threat(pawn, 0, 0, 0)},
+		// A fork of king and rook, next to a pawn of ours and where a bishop sees it.
+		{"r3k3/8/8/1N2b3/8/8/8/4K3 w - - 0 1", "b5c7", coarse(knight, 0, 2, 0), fine(knight, 0, byMinor, byNone, 1, 0), threat(knight, 3, 1, 1)},
+		{"r3k3/8/1P6/1N6/8/8/8/4K3 w - - 0 1", "b5c7", coarse(knight, 0, 0, 0), fine(knight, 0, byNone, byNone, 1, 1), threat(knight, 3, 1, 0)},
+		// A defended rook is no victim of a rook, an undefended knight is.
+		{"4k3/8/4p3/3r4/8/8/8/R3K3 w - - 0 1", "a1d1", coarse(rook, 0, 2, 0), fine(rook, 0, byOther, byNone, 0, 0), threat(rook, 0, 0, 1)},
+		{"4k3/8/8/3n4/8/8/8/R3K3 w - - 0 1", "a1d1", coarse(rook, 0, 0, 0), fine(rook, 0, byNone, byNone, 0, 0), threat(rook, 2, 0, 0)},
+		// A promoted man threatens and checks as what it is.
+		{"3qk3/P7/2r5/8/8/8/8/4K3 w - - 0 1", "a7a8q", coarse(pawn, 0, 2, 0), fine(pawn, 0, byOther, byNone, 0, 0), threat(pawn, 3, 0, 1)},
+		{"8/P1k5/8/2r5/8/8/8/4K3 w - - 0 1", "a7a8n", coarse(pawn, 0, 0, 0), fine(pawn, 0, byNone, byNone, 1, 0), threat(pawn, 0, 0, 0)},
+		{"8/P1k5/8/2r5/8/8/8/4K3 w - - 0 1", "a7a8b", coarse(pawn, 0, 0, 0), fine(pawn, 0, byNone, byNone, 0, 0), threat(pawn, 0, 0, 0)},
+	} {
+		h := history(t, c.fen)
+		m, err := h.Board().ParseUCI(c.move)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var masks [NumMasks]uint64
+		var scalars Scalars
+		Encode(h, &masks, &scalars)
+		for f, want := range map[SparseFeatures][2]uint16{SparseAttacks: {c.coarse, c.coarse}, SparseAttackers: {c.fine, c.threat}} {
+			s := Sparse{Features: f}
+			s.Set(&masks, &scalars, []uint16{PolicyIndex(m)})
+			if got := [2]uint16{s.Kinds[0], s.Kinds[min(2, len(s.Kinds)-1)]}; got != want {
+				t.Errorf("%s %s, features %d: kinds %d, want %d", c.fen, c.move, f, got, want)
+			}
 		}
 	}
 }
@@ -176,13 +248,14 @@ func TestMoveKinds(t *testing.T) {
 func BenchmarkSparse(b *testing.B) {
 	batch := NewBatch(1000)
 	walk(b, 10, func(h *chess.History, l *chess.MoveList) { AppendPosition(batch, h, l) })
-	var s Sparse
-	rows, kinds := make([]uint16, 256), make([]uint16, 256)
-	i := 0
-	for b.Loop() {
-		s.Set(&batch.Masks[i], &batch.Scalars[i])
-		legal := batch.LegalOf(i)
-		s.Moves(legal, rows[:len(legal)], kinds[:len(legal)])
-		i = (i + 1) % batch.N
+	for _, f := range []SparseFeatures{SparseAttacks, SparseAttackers} {
+		b.Run(fmt.Sprintf("features=%d", f), func(b *testing.B) {
+			s := Sparse{Features: f}
+			i := 0
+			for b.Loop() {
+				s.Set(&batch.Masks[i], &batch.Scalars[i], batch.LegalOf(i))
+				i = (i + 1) % batch.N
+			}
+		})
 	}
 }

@@ -73,6 +73,8 @@ type Block struct {
 	Width       int    `json:"width,omitempty"`        // channels of the output of a block that reads the position; accumulators of each side of BlockSparse
 	SERatio     int    `json:"se_ratio,omitempty"`     // of BlockResidual: see SEUnits; 0 = no squeeze-and-excitation
 
+	Features int `json:"features,omitempty"` // of BlockSparse: which of encoding.SparseFeatures it reads
+
 	// Of embeddings: 1 = the output is scaled and shifted by factors of their own for each
 	// square and channel; numbers that BlockDenseEmbedding says to each square.
 	Gated     int `json:"gated,omitempty"`
@@ -127,9 +129,9 @@ func TowerBlocks(filters, blocks, seRatio int) []Block {
 	return append([]Block{{Kind: BlockInput, InputFormat: 1, Width: filters}}, slices.Repeat([]Block{residual}, min(max(blocks, 0), maxBlocks+1))...)
 }
 
-// SparseArch returns a sparse net with the usual heads.
+// SparseArch returns a sparse net of the newest features with the usual heads.
 func SparseArch(accumulators int) Arch {
-	return Arch{Activation: ReLU, Blocks: []Block{{Kind: BlockSparse, Width: accumulators}}, Heads: []Head{
+	return Arch{Activation: ReLU, Blocks: []Block{{Kind: BlockSparse, Width: accumulators, Features: int(encoding.SparseAttackers)}}, Heads: []Head{
 		{Output: Policy, Kind: PolicyMoves, Hidden: usualPolicyUnits},
 		{Output: Value, Kind: HeadDense, Form: ValueWDL, Hidden: usualValueUnits},
 		{Output: MovesLeft, Kind: HeadShared},
@@ -161,6 +163,11 @@ func (a Arch) ValueForm() string {
 		return h.Form
 	}
 	return ""
+}
+
+// SparseFeatures is what a sparse net reads of a position.
+func (a Arch) SparseFeatures() encoding.SparseFeatures {
+	return encoding.SparseFeatures(a.Blocks[0].Features)
 }
 
 // Sparse reports whether the body is a sparse net's accumulators.

@@ -69,7 +69,7 @@ func TestParseArchRefuses(t *testing.T) {
 }
 
 func TestSparseArch(t *testing.T) {
-	for _, name := range []string{"sparse64", "sparse256-p128", "sparse128-v16-p64-noml"} {
+	for _, name := range []string{"sparse64", "sparse256-p128", "sparse128-v16-p64-noml", "sparse64-features0", "sparse64-features0-v16-aux"} {
 		a := mustParse(t, name)
 		if a.String() != strings.Replace(name, "-p64", "", 1) || (a.Head(MovesLeft) == nil) != strings.HasSuffix(name, "noml") {
 			t.Errorf("%s is %s, %+v", name, a, a)
@@ -91,7 +91,7 @@ func TestSparseArch(t *testing.T) {
 	if err := DefaultArch().Only("a GPU", BlockInput, BlockResidual, PolicyConvolutional, HeadFlattened); err != nil {
 		t.Error(err)
 	}
-	for _, text := range []string{"sparse", "sparse0", "sparse63", "sparse96", "sparse4096", "sparse64-", "sparse64-p32", "sparse64-v", "sparse64-se", "sparse-64", "sparse64-v9999"} {
+	for _, text := range []string{"sparse", "sparse0", "sparse63", "sparse96", "sparse4096", "sparse64-", "sparse64-p32", "sparse64-v", "sparse64-features1", "sparse64-features3", "sparse64-features", "64x6-features0", "sparse64-se", "sparse-64", "sparse64-v9999"} {
 		if a, err := ParseArch(text); !errors.Is(err, ErrArch) {
 			t.Errorf("%q: %v, %v, want ErrArch", text, a, err)
 		}
@@ -277,9 +277,9 @@ var frozen = []struct{ name, json, id, file string }{
 		"b8302848b55a5f1ede6079d575e931d6e1cdc293525524c2442622c8533b7b9f", "710e1df4b5579dc4125089920523f21880ef17f425cc8c642f5d3106c8914b34"},
 	{"8x2-plain-mish-classical-scalar-noml", `{"version":1,"filters":8,"blocks":2,"se_ratio":0,"activation":"mish","input_format":1,"policy_head":"classical","value_head":"scalar","value_channels":32,"value_hidden":128,"moves_left":false}`,
 		"c6197d730aa90efcc1de504f8e0d26c24a8250f4fc2d06ceef997cada4ee5299", "acd6d144aa1252f7644c91136f0ac03bae98642f22e293a4550e027067660b20"},
-	{"sparse64", `{"version":1,"body":"sparse","accumulators":64,"value_head":"wdl","value_hidden":32,"policy_units":64,"moves_left":true}`,
+	{"sparse64-features0", `{"version":1,"body":"sparse","accumulators":64,"value_head":"wdl","value_hidden":32,"policy_units":64,"moves_left":true}`,
 		"5ea0ccea508b2ebd48eec23701b0377165f2da5215eb805e438f90d5b8e09a1a", "978020be3fba126b6195b39d0c6f76a42cf52c53e8922d2cf569dc952e8fa80e"},
-	{"sparse128-v16-p128-noml", `{"version":1,"body":"sparse","accumulators":128,"value_head":"wdl","value_hidden":16,"policy_units":128,"moves_left":false}`,
+	{"sparse128-features0-v16-p128-noml", `{"version":1,"body":"sparse","accumulators":128,"value_head":"wdl","value_hidden":16,"policy_units":128,"moves_left":false}`,
 		"1526bab1f730bdf1318f92afeafd57ca93803add692485cf3f8ba085ca34b15d", "44c7a114106d2ec301881740bbbc326c96200808dfecb9a0f7540907ec1f6c9f"},
 	{"8x1-se", `{"version":1,"filters":8,"blocks":1,"se_ratio":4,"activation":"relu","input_format":1,"policy_head":"convolutional","value_head":"wdl","value_channels":4,"value_hidden":8,"moves_left":true,"moves_left_channels":2,"moves_left_hidden":6}`,
 		"f6405057f2dfc7116f14dc0d9aeea478db18adfe004db8c46944532f101e2f05", "36bcfe1de867f0f89ccac4deee6039266cc8b0efe58f26e5ddf667db5c4c2ae6"},

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/chessbrain/chessbrain/encoding"
 )
 
 // Versions of an architecture's JSON. Version 1 is flat: one body, and a fixed set of
@@ -123,6 +125,7 @@ func (a Arch) flat() flatArch {
 func (f *flatArch) arch() (a Arch) {
 	if f.Body == BlockSparse {
 		a = SparseArch(f.Accumulators)
+		a.Blocks[0].Features = int(encoding.SparseAttacks)
 		a.Head(Policy).Hidden = f.PolicyUnits
 	} else {
 		a = Tower(f.Filters, f.Blocks)

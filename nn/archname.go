@@ -19,6 +19,7 @@ const (
 	suffixDense     = "dense"
 	suffixSmolgen   = "smolgen"
 	suffixInput     = "input"
+	suffixFeatures  = "features"
 	suffixSeparator = "-"
 )
 
@@ -60,6 +61,16 @@ func (a Arch) String() string {
 		parts = append(parts, suffixAuxiliary)
 	}
 	return strings.Join(parts, suffixSeparator)
+}
+
+// sparseName is the beginning of a sparse net's name.
+func sparseName(blocks []Block) []string {
+	b := blocks[0]
+	parts := []string{BlockSparse + strconv.Itoa(b.Width)}
+	if f := encoding.SparseFeatures(b.Features); f != encoding.SparseAttackers {
+		parts = append(parts, suffixFeatures+strconv.Itoa(b.Features))
+	}
+	return parts
 }
 
 // towerName is the beginning of a tower's name.
@@ -137,7 +148,7 @@ func suffixes() string {
 			words = append(words, kind)
 		}
 	}
-	return strings.Join(words, ", ") + ", " + suffixAuxiliary + " or " + suffixNoML + ", of a sparse net v<value units>, p<policy units> or " + suffixNoML +
+	return strings.Join(words, ", ") + ", " + suffixAuxiliary + " or " + suffixNoML + ", of a sparse net v<value units>, p<policy units>, " + suffixFeatures + "0 or " + suffixNoML +
 		", of an attention net " + suffixDense + " or " + suffixSmolgen
 }
 
@@ -194,6 +205,11 @@ func (a *Arch) applySuffix(p string) bool {
 	if f, ok := parseCount(strings.TrimPrefix(p, suffixInput)); ok && strings.HasPrefix(p, suffixInput) {
 		a.Blocks[0].InputFormat = f
 		return true
+	}
+	if f, found := strings.CutPrefix(p, suffixFeatures); found && a.Sparse() {
+		n, err := strconv.ParseUint(f, 10, 8)
+		a.Blocks[0].Features = int(n)
+		return err == nil
 	}
 	kind := headKinds[p]
 	for i := range a.Heads {

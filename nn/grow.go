@@ -192,6 +192,9 @@ func (g *growth) compare(from, to Arch) {
 		g.problem("its activation is %s, not %s", to.Activation, from.Activation)
 	}
 	growSizes(g, "", blockKinds[first].sizes, &from.Blocks[0], &to.Blocks[0], &g.nearest.Blocks[0])
+	if g.nearest.Blocks[0].Features = from.Blocks[0].Features; to.Blocks[0].Features > from.Blocks[0].Features {
+		g.problem("its features are %d, not %d", to.Blocks[0].Features, from.Blocks[0].Features)
+	}
 	g.compareBlocks(from, to)
 	for i, h := range from.Heads {
 		switch other := to.Head(h.Output); {

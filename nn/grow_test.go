@@ -62,7 +62,7 @@ func TestGrow(t *testing.T) {
 			}
 			p := nntest.Positions(3, 6, 5)
 			for i := range p.N {
-				was, is := reference.Forward(n, &p.Masks[i], &p.Scalars[i]), reference.Forward(g, &p.Masks[i], &p.Scalars[i])
+				was, is := reference.Forward(n, &p.Masks[i], &p.Scalars[i], p.LegalOf(i)...), reference.Forward(g, &p.Masks[i], &p.Scalars[i], p.LegalOf(i)...)
 				for what, pair := range map[string][2][]float64{
 					"policy": {was.Policy, is.Policy}, "value": {was.Value, is.Value}, "auxiliary": {was.Auxiliary, is.Auxiliary},
 					"moves left": {{was.MovesLeft}, {is.MovesLeft}},
@@ -214,6 +214,8 @@ func TestGrowRefuses(t *testing.T) {
 		{"64x6", "sparse128", `its body is of kind "sparse", not "input_convolution"`},
 		{"sparse128", "64x6", `its body is of kind "input_convolution", not "sparse"`},
 		{"sparse128", "sparse64-v64", "accumulators is 64, fewer than 128; a net keeps its kinds and grows in filters, blocks, accumulators and the sizes of its heads: possible is sparse128-v64"},
+		{"sparse64-features0", "sparse128", "its features are 2, not 0"},
+		{"sparse128", "sparse128-features0", "features is 0, fewer than 2"},
 		{"sparse64-p128", "sparse128", "policy_units is 64, fewer than 128"},
 		{"sparse64-v48", "sparse128", "value_hidden is 32, fewer than 48"},
 		{"64x2x4h", "64x4x4h", "64x2x4h is an attention net, which does not grow: a layer norm behind each sum reads all channels"},

@@ -27,7 +27,7 @@ const (
 // 1/fan-in before a sigmoid and of queries and keys, 0.16/fan-in in an encoder's other
 // layers, a twentieth of the deviation in the last layer of each head; gamma and var are
 // 1, everything else 0, but the moves-left output's bias 40 plies. A sparse net's table
-// has deviation 0.1. Every parameter has its own PCG stream, seeded with (seed, FNV-1a of
+// has deviation 0.1, and zeros for moves. Every parameter has its own PCG stream, seeded with (seed, FNV-1a of
 // its name): the same name, shape and seed give the same numbers in every architecture. a
 // must be valid.
 func Init(a Arch, seed uint64) *Net {
@@ -37,6 +37,9 @@ func Init(a Arch, seed uint64) *Net {
 		switch {
 		case s.Kind == Weight:
 			fillNormal(p.Data, s.Name, seed, deviation(s))
+			if i == 0 && a.Sparse() {
+				clear(p.Data[a.SparseFeatures().FirstMove()*a.Blocks[0].Width:])
+			}
 		case s.Kind == Gamma || s.Kind == Var:
 			for i := range p.Data {
 				p.Data[i] = 1

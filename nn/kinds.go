@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/chessbrain/chessbrain/encoding"
 )
@@ -82,6 +81,7 @@ var inputFormats = size[Block]{name: "input_format", of: inputFormat, lo: 1, hi:
 
 func inputFormat(b *Block) *int { return &b.InputFormat }
 func width(b *Block) *int       { return &b.Width }
+func features(b *Block) *int    { return &b.Features }
 func seRatio(b *Block) *int     { return &b.SERatio }
 func channels(h *Head) *int     { return &h.Channels }
 func hidden(h *Head) *int       { return &h.Hidden }
@@ -120,13 +120,17 @@ var blockKinds = map[string]*blockKind{BlockInput: {
 	width: func(_ Block, in int) int { return in }, layers: encoderLayers,
 }, BlockSparse: {
 	takes: position, gives: vector, activations: []string{ReLU},
-	sizes: []size[Block]{{name: "accumulators", of: width, lo: SparseBlock, hi: 2048, step: SparseBlock}},
+	sizes: []size[Block]{{name: "accumulators", of: width, lo: SparseBlock, hi: 2048, step: SparseBlock}, {name: "features", of: features, lo: int(encoding.SparseAttacks), hi: int(encoding.SparseAttackers), step: 2}},
 	width: func(b Block, _ int) int { return 2 * b.Width },
 	layers: func(l *layers, name string, b Block, _ int) {
-		l.table(name, encoding.NumSparse, b.Width, 2*usualMen)
+		f, used := encoding.SparseFeatures(b.Features), 2*usualMen
+		if f.NumFeatures() > f.FirstMove() {
+			used += usualMoves
+		}
+		l.table(name, f.NumFeatures(), b.Width, used)
 		l.add(name, Bias, b.Width)
 	},
-	name: func(blocks []Block) []string { return []string{BlockSparse + strconv.Itoa(blocks[0].Width)} },
+	name: sparseName,
 }}
 
 var headKinds = map[string]*headKind{PolicyConvolutional: {
@@ -153,10 +157,10 @@ var headKinds = map[string]*headKind{PolicyConvolutional: {
 	layers: func(l *layers, a Arch, h Head) {
 		l.dense("policy.fc1", a.Width(), h.Hidden)
 		for _, t := range []struct {
-			name string
-			rows int
-		}{{"policy.moves", encoding.NumPolicy}, {"policy.kinds", encoding.NumMoveKinds}} {
-			l.table(t.name, t.rows, h.Hidden, usualMoves)
+			name       string
+			rows, used int
+		}{{"policy.moves", encoding.NumPolicy, 1}, {"policy.kinds", a.SparseFeatures().NumMoveKinds(), a.SparseFeatures().MoveKinds()}} {
+			l.table(t.name, t.rows, h.Hidden, usualMoves*t.used)
 			l.add(t.name, Bias, t.rows)
 		}
 	},

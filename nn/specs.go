@@ -120,7 +120,7 @@ func (l *layers) table(name string, rows, width, used int) {
 //
 // A sparse net, of A accumulators, V value and P policy units, has
 //
-//	input.{weight [NumSparse,A], bias [A]}: a row a feature
+//	input.{weight [NumFeatures,A], bias [A]}: a row a feature
 //	policy.fc1.{weight [P,2A], bias}   policy.moves|kinds.{weight [1858|NumMoveKinds,P], bias}
 //	value.fc1.{weight [V,2A], bias}   value.fc2.{weight [3,V], bias}   moves_left.fc2.{weight [1,V], bias}
 func Specs(a Arch) []ParamSpec { return a.layers().specs }

@@ -5181,7 +5181,7 @@ type Arch_Attention struct {
 
 type Arch_Sparse struct {
 	// Sparse net for CPUs, in the place of conv_tower. Of the fields below moves_left alone is used.
-	// Example: sparse { accumulators: 128 policy_units: 64 value_units: 32 }
+	// Example: sparse { accumulators: 128 policy_units: 64 value_units: 32 features: 2 }
 	Sparse *SparseBody `protobuf:"bytes,13,opt,name=sparse,oneof"`
 }
 
@@ -5268,7 +5268,10 @@ type SparseBody struct {
 	// Units that the row of a move is multiplied with: a multiple of 64.
 	PolicyUnits *int32 `protobuf:"varint,2,opt,name=policy_units,json=policyUnits,def=64" json:"policy_units,omitempty"`
 	// Units of the value head's hidden layer.
-	ValueUnits    *int32 `protobuf:"varint,3,opt,name=value_units,json=valueUnits,def=32" json:"value_units,omitempty"`
+	ValueUnits *int32 `protobuf:"varint,3,opt,name=value_units,json=valueUnits,def=32" json:"value_units,omitempty"`
+	// What it reads of a position: 0, of a man only whether it is attacked and defended; 2, also by what, and the moves.
+	// A run that began before there were two has 0.
+	Features      *int32 `protobuf:"varint,4,opt,name=features,def=2" json:"features,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5278,6 +5281,7 @@ const (
 	Default_SparseBody_Accumulators = int32(128)
 	Default_SparseBody_PolicyUnits  = int32(64)
 	Default_SparseBody_ValueUnits   = int32(32)
+	Default_SparseBody_Features     = int32(2)
 )
 
 func (x *SparseBody) Reset() {
@@ -5329,6 +5333,13 @@ func (x *SparseBody) GetValueUnits() int32 {
 		return *x.ValueUnits
 	}
 	return Default_SparseBody_ValueUnits
+}
+
+func (x *SparseBody) GetFeatures() int32 {
+	if x != nil && x.Features != nil {
+		return *x.Features
+	}
+	return Default_SparseBody_Features
 }
 
 type AttentionBody struct {
@@ -7930,13 +7941,14 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\tConvTower\x12*\n" +
 	"\afilters\x18\x01 \x01(\x05:\x0232B\f\x8a\xb5\x18\b[1,2048]R\afilters\x12&\n" +
 	"\x06blocks\x18\x02 \x01(\x05:\x014B\v\x8a\xb5\x18\a[1,256]R\x06blocks\x12*\n" +
-	"\bse_ratio\x18\x03 \x01(\x05:\x014B\f\x8a\xb5\x18\b[0,2048]R\aseRatio\"\xab\x01\n" +
+	"\bse_ratio\x18\x03 \x01(\x05:\x014B\f\x8a\xb5\x18\b[0,2048]R\aseRatio\"\xd5\x01\n" +
 	"\n" +
 	"SparseBody\x126\n" +
 	"\faccumulators\x18\x01 \x01(\x05:\x03128B\r\x8a\xb5\x18\t[64,2048]R\faccumulators\x123\n" +
 	"\fpolicy_units\x18\x02 \x01(\x05:\x0264B\f\x8a\xb5\x18\b[64,512]R\vpolicyUnits\x120\n" +
 	"\vvalue_units\x18\x03 \x01(\x05:\x0232B\v\x8a\xb5\x18\a[1,512]R\n" +
-	"valueUnits\"\xcf\x05\n" +
+	"valueUnits\x12(\n" +
+	"\bfeatures\x18\x04 \x01(\x05:\x012B\t\x8a\xb5\x18\x05[0,2]R\bfeatures\"\xcf\x05\n" +
 	"\rAttentionBody\x12&\n" +
 	"\x05width\x18\x01 \x01(\x05:\x0264B\f\x8a\xb5\x18\b[1,4096]R\x05width\x12*\n" +
 	"\bencoders\x18\x02 \x01(\x05:\x014B\v\x8a\xb5\x18\a[1,256]R\bencoders\x12$\n" +

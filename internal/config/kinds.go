@@ -95,6 +95,9 @@ func (e *Effective) normalise() error {
 		a.PolicyHead = Arch_ATTENTION.Enum()
 		e.origins[policyHead] = e.Origin("model.arch.attention.width")
 	}
+	if s := c.GetModel().GetArch().GetSparse(); s != nil && e.olderFeatures() {
+		s.Features = proto.Int32(0)
+	}
 	if len(c.GetTraining().GetLrRule()) > 0 {
 		c.Training.Lr = nil // the rules replace it, and a file must not have both
 	}
@@ -160,6 +163,15 @@ func (e *Effective) choosesPolicyHead() bool {
 	_, outside := e.origins[policyHead]
 	return outside || e.file != nil && says(e.file.Config, policyHead) ||
 		e.run != nil && bodyOf(e.run.Config) == "attention" && says(e.run.Config, policyHead)
+}
+
+// olderFeatures says whether the run has a sparse net of before there was a choice of
+// features, and none is given.
+func (e *Effective) olderFeatures() bool {
+	const features = "model.arch.sparse.features"
+	_, outside := e.origins[features]
+	return !outside && !(e.file != nil && says(e.file.Config, features)) &&
+		e.run != nil && bodyOf(e.run.Config) == "sparse" && !says(e.run.Config, features)
 }
 
 // resolveNet turns a model kind or a size in model.net into the body of

@@ -92,6 +92,36 @@ func TestSparseNet(t *testing.T) {
 	}
 }
 
+// A run that began before sparse nets had a choice of features keeps its own.
+func TestSparseFeatures(t *testing.T) {
+	for _, c := range []struct {
+		run, file string
+		want      int32
+	}{
+		{"model { arch { sparse { accumulators: 64 } } }", "", 0},
+		{"model { arch { sparse { accumulators: 64 } } }", "model { arch { sparse { accumulators: 64 } } }", 0},
+		{"model { arch { sparse { accumulators: 64 } } }", "model { arch { sparse { features: 2 } } }", 2},
+		{"model { arch { sparse { accumulators: 64 features: 2 } } }", "", 2},
+		{"model { arch { conv_tower { } } }", "model { net: 'sparse64' }", 2},
+		{"", "model { arch { sparse { features: 0 } } }", 0},
+	} {
+		in := Input{}
+		if c.run != "" {
+			in.OfRun = func(*Effective) (*File, error) { return mustParse(t, c.run), nil }
+		}
+		if c.file != "" {
+			in.File = mustParse(t, c.file)
+		}
+		e, err := Resolve(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := e.Config.GetModel().GetArch().GetSparse().GetFeatures(); got != c.want {
+			t.Errorf("run %q, file %q: features %d, want %d", c.run, c.file, got, c.want)
+		}
+	}
+}
+
 // An attention net by its name, and what a file says of its other sizes.
 func TestAttentionNet(t *testing.T) {
 	usual := &AttentionBody{}

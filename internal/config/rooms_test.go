@@ -227,6 +227,7 @@ var limits = []limit{
 	inSparse("accumulators", func(a *nn.Arch, n int) { a.Blocks[0].Width = n }),
 	inSparse("policy_units", func(a *nn.Arch, n int) { a.Head(nn.Policy).Hidden = n }),
 	inSparse("value_units", func(a *nn.Arch, n int) { a.Head(nn.Value).Hidden = n }),
+	inSparse("features", func(a *nn.Arch, n int) { a.Blocks[0].Features = n }),
 	inAttention("width", func(a *nn.Arch, n int) { a.Blocks[0].Width = n }),
 	inAttention("encoders", func(a *nn.Arch, n int) { *a = nn.AttentionArch(64, n, 4) }),
 	inAttention("heads", func(a *nn.Arch, n int) { a.Blocks[1].Heads = n }),

@@ -12,8 +12,9 @@ import (
 
 // sparseNet is a packed sparse net.
 type sparseNet struct {
+	features      encoding.SparseFeatures
 	width, units  int       // accumulators, policy units
-	table, bias   []float32 // [NumSparse][width], [width]
+	table, bias   []float32 // [NumFeatures][width], [width]
 	moves, kinds  []float32 // [1858][units], [NumMoveKinds][units]
 	movesBias     []float32
 	kindsBias     []float32
@@ -32,7 +33,8 @@ func packSparse(n *nn.Net, p kernel.Precision) *sparseNet {
 	}
 	get := func(name string) []float32 { return slices.Clone(n.Get(name)) }
 	return &sparseNet{
-		width: n.Arch.Blocks[0].Width, units: n.Arch.Head(nn.Policy).Hidden, table: get("input.weight"), bias: get("input.bias"),
+		features: n.Arch.SparseFeatures(),
+		width:    n.Arch.Blocks[0].Width, units: n.Arch.Head(nn.Policy).Hidden, table: get("input.weight"), bias: get("input.bias"),
 		moves: get("policy.moves.weight"), movesBias: get("policy.moves.bias"),
 		kinds: get("policy.kinds.weight"), kindsBias: get("policy.kinds.bias"),
 		policy: dense("policy.fc1"), value: dense("value.fc1"), valueOut: dense("value.fc2"), movesLeftOut: dense("moves_left.fc2"),
@@ -41,16 +43,19 @@ func packSparse(n *nn.Net, p kernel.Precision) *sparseNet {
 
 // sparseBuffers are an evaluator's for a sparse net.
 type sparseBuffers struct {
-	input       encoding.Sparse
-	x           []float32 // [chunk][2*width]: accumulators, ours and theirs
-	policy      []float32 // [chunk][units]
-	value       []float32 // [chunk][value units]
-	rows, kinds []uint16  // of a position's legal moves
+	inputs []encoding.Sparse // [chunk]
+	x      []float32         // [chunk][2*width]: accumulators, ours and theirs
+	policy []float32         // [chunk][units]
+	value  []float32         // [chunk][value units]
 }
 
 func (e *Evaluator) allocateSparse(s *sparseNet) {
 	e.sparse = &sparseBuffers{
-		x: make([]float32, e.chunk*2*s.width), policy: make([]float32, e.chunk*s.units), value: make([]float32, e.chunk*s.value.n),
+		inputs: make([]encoding.Sparse, e.chunk),
+		x:      make([]float32, e.chunk*2*s.width), policy: make([]float32, e.chunk*s.units), value: make([]float32, e.chunk*s.value.n),
+	}
+	for i := range e.sparse.inputs {
+		e.sparse.inputs[i].Features = s.features
 	}
 	e.scratch = make([]float32, e.net.matScratchLen())
 	e.value, e.movesLeft = headBuffers{out: make([]float32, e.chunk*s.valueOut.n)}, headBuffers{}
@@ -75,38 +80,38 @@ func (e *Evaluator) evaluateSparse(ctx context.Context, b *encoding.Batch) error
 // sparseChunk answers the n boards from lo on.
 func (e *Evaluator) sparseChunk(b *encoding.Batch, lo, n int) error {
 	s, buf := e.net.sparse, e.sparse
-	// The rows of a position's moves are found while its board is at hand. Their products
-	// wait for the policy units, which one matrix product computes for the whole chunk.
-	first := b.LegalStart[lo]
-	numMoves := int(b.LegalStart[lo+n] - first)
-	buf.rows, buf.kinds = slices.Grow(buf.rows[:0], numMoves)[:numMoves], slices.Grow(buf.kinds[:0], numMoves)[:numMoves]
 	for i := range n {
-		buf.input.Set(&b.Masks[lo+i], &b.Scalars[lo+i])
-		for side, features := range [2][]uint16{buf.input.Ours, buf.input.Theirs} {
+		in := &buf.inputs[i]
+		in.Set(&b.Masks[lo+i], &b.Scalars[lo+i], b.LegalOf(lo+i))
+		for side, features := range [2][]uint16{in.Ours, in.Theirs} {
 			x := buf.x[(2*i+side)*s.width:][:s.width]
 			copy(x, s.bias)
 			kernel.AddRows(x, s.table, s.width, features, nil)
 		}
-		from := b.LegalStart[lo+i] - first
-		buf.input.Moves(b.LegalOf(lo+i), buf.rows[from:], buf.kinds[from:])
 	}
 	x := buf.x[:n*2*s.width]
 	kernel.SquaredClippedReLU(x, x)
 	e.mul(buf.policy, x, &s.policy, n, kernel.ReLU)
 	e.mul(buf.value, x, &s.value, n, kernel.ReLU)
 	for i := range n {
-		from, prior := b.LegalStart[lo+i]-first, b.PriorOf(lo+i)
-		rows, kinds := buf.rows[from:][:len(prior)], buf.kinds[from:][:len(prior)]
-		for j, r := range rows {
-			prior[j] = s.movesBias[r] + s.kindsBias[kinds[j]]
+		in, prior, units := &buf.inputs[i], b.PriorOf(lo+i), buf.policy[i*s.units:][:s.units]
+		clear(prior)
+		addLogits(prior, units, in.Rows, s.moves, s.movesBias)
+		for kinds := range in.KindLists() {
+			addLogits(prior, units, kinds, s.kinds, s.kindsBias)
 		}
-		units := buf.policy[i*s.units:][:s.units]
-		kernel.RowDots(prior, units, s.moves, s.units, rows)
-		kernel.RowDots(prior, units, s.kinds, s.units, kinds)
 	}
 	e.mul(e.value.out, buf.value, &s.valueOut, n, kernel.None)
 	if e.movesLeft.out != nil {
 		e.mul(e.movesLeft.out, buf.value, &s.movesLeftOut, n, kernel.None)
 	}
 	return e.finish(b, lo, n)
+}
+
+// addLogits adds to logits what rows of a table say beside them, for the policy units.
+func addLogits(logits, units []float32, rows []uint16, table, bias []float32) {
+	for j, r := range rows {
+		logits[j] += bias[r]
+	}
+	kernel.RowDots(logits, units, table, len(units), rows)
 }

@@ -329,7 +329,7 @@ func (t *Training) checkArch(net *nn.Net, from string) error {
 }
 
 // archFields are the fields of an architecture, those of the body first.
-var archFields = []string{"conv_tower.filters", "conv_tower.blocks", "conv_tower.se_ratio", "sparse.accumulators", "sparse.policy_units", "sparse.value_units",
+var archFields = []string{"conv_tower.filters", "conv_tower.blocks", "conv_tower.se_ratio", "sparse.accumulators", "sparse.policy_units", "sparse.value_units", "sparse.features",
 	"attention.width", "attention.encoders", "attention.heads", "attention.hidden", "attention.hidden_activation", "attention.smolgen", "attention.compressed",
 	"attention.smolgen_hidden", "attention.smolgen_units", "attention.smolgen_activation", "attention.positions", "attention.gated",
 	"activation", "input_format", "policy_head", "value_head", "value_channels", "value_hidden", "value_pooled", "moves_left", "moves_left_channels", "moves_left_hidden"}

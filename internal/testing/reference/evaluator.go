@@ -17,7 +17,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, b *encoding.Batch) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		out := Forward(e.Net, &b.Masks[i], &b.Scalars[i])
+		out := Forward(e.Net, &b.Masks[i], &b.Scalars[i], b.LegalOf(i)...)
 		for j, v := range out.WDL {
 			b.WDL[i][j] = float32(v)
 		}

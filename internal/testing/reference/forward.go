@@ -41,12 +41,13 @@ func forwardOf(n *nn.Net) forward {
 	}}
 }
 
-// Forward returns the output of a valid net for one position. It panics at a kind of
+// Forward returns the output of a valid net for one position. A sparse net reads its legal
+// moves, too, and says of them alone something in Output.Policy. It panics at a kind of
 // block or head that it does not know.
-func Forward(n *nn.Net, masks *[encoding.NumMasks]uint64, s *encoding.Scalars) Output {
+func Forward(n *nn.Net, masks *[encoding.NumMasks]uint64, s *encoding.Scalars, legal ...uint16) Output {
 	f := forwardOf(n)
 	if n.Arch.Sparse() {
-		return f.sparse(masks, s)
+		return f.sparse(masks, s, legal)
 	}
 	x := f.body(masks, s)
 	var out Output

@@ -9,9 +9,9 @@ import (
 
 // sparse returns the output of a sparse net, whose features are those of
 // encoding.Sparse: that has tests of its own.
-func (f forward) sparse(masks *[encoding.NumMasks]uint64, s *encoding.Scalars) Output {
-	var in encoding.Sparse
-	in.Set(masks, s)
+func (f forward) sparse(masks *[encoding.NumMasks]uint64, s *encoding.Scalars, legal []uint16) Output {
+	in := encoding.Sparse{Features: f.arch.SparseFeatures()}
+	in.Set(masks, s, legal)
 	table, bias := f.get("input.weight"), f.get("input.bias")
 	var x []float64
 	for _, features := range [2][]uint16{in.Ours, in.Theirs} {
@@ -33,14 +33,12 @@ func (f forward) sparse(masks *[encoding.NumMasks]uint64, s *encoding.Scalars) O
 	value := relu(f.dense(x, "value.fc1"))
 	units := relu(f.dense(x, "policy.fc1"))
 	out := Output{Value: f.dense(value, "value.fc2"), Policy: make([]float64, encoding.NumPolicy)}
-	all, rows, kinds := make([]uint16, encoding.NumPolicy), make([]uint16, encoding.NumPolicy), make([]uint16, encoding.NumPolicy)
-	for i := range all {
-		all[i] = uint16(i)
-	}
-	in.Moves(all, rows, kinds)
 	moves, ofKind := f.dense(units, "policy.moves"), f.dense(units, "policy.kinds")
-	for i := range all {
-		out.Policy[i] = moves[rows[i]] + ofKind[kinds[i]]
+	for i, p := range legal {
+		out.Policy[p] = moves[in.Rows[i]]
+		for kinds := range in.KindLists() {
+			out.Policy[p] += ofKind[kinds[i]]
+		}
 	}
 	out.WDL = wdl(out.Value, nn.ValueWDL)
 	if f.arch.Head(nn.MovesLeft) != nil {

@@ -60,6 +60,8 @@ type engine struct {
 	towerGrad []float32
 	grads     [numGradBuffers][]float32
 
+	features encoding.SparseFeatures // of a sparse net
+
 	squares []float64 // by tensor, of sumSquares
 
 	batch     *encoding.TrainBatch
@@ -78,7 +80,7 @@ func newEngine(a nn.Arch, capacity, workers int, bnMomentum float64, p kernel.Pr
 		scratch: make([][numScratch][]float32, workers), workspaces: make([]workspace, workers), sliceSpaces: make([]workspace, workers), slice: sliceBoards(capacity),
 	}
 	if a.Sparse() {
-		e.slice = sparseSlice(capacity)
+		e.features, e.slice = a.SparseFeatures(), sparseSlice(capacity)
 	}
 	for i := range e.arenas {
 		e.arenas[i] = make([][]float32, e.maxSlices())

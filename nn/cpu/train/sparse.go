@@ -1,7 +1,9 @@
 package train
 
 import (
+	"iter"
 	"math"
+	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
@@ -28,9 +30,7 @@ type sparseLayers struct {
 	tasks                []func()
 
 	rows       []encoding.Sparse
-	moveRow    []uint16  // beside the batch's Legal
-	moveKind   []uint16  // likewise
-	prob       []float32 // likewise: the net's policy
+	prob       []float32 // beside the batch's Legal: the net's policy
 	dLogit     []float32 // likewise
 	pre, x, dx []float32 // [capacity][2*width]: accumulators before and after the activation
 	p, dp      []float32 // [capacity][units]
@@ -73,6 +73,9 @@ func newSparseLayers(e *engine, byHead map[string][]*term) *sparseLayers {
 		}
 		l.policy.auxiliary = func(row int) []float32 { return l.a[row*nn.NumAuxiliary:] }
 	}
+	for i := range l.rows {
+		l.rows[i].Features = e.features
+	}
 	l.wg = newWeightGrads(e, dense...)
 	l.width, l.units = l.table.spec.Shape[1], l.policyIn.co
 	floats := func(width int) []float32 { return make([]float32, e.capacity*width) }
@@ -87,7 +90,7 @@ func newSparseLayers(e *engine, byHead map[string][]*term) *sparseLayers {
 		l.tasks = append(l.tasks, func() { l.tableGrad(c) })
 	}
 	for c := 0; c < l.units; c += kernel.RowBlock {
-		l.tasks = append(l.tasks, func() { l.moveGrad(l.moves, l.movesBias, l.moveRow, c) }, func() { l.moveGrad(l.kinds, l.kindsBias, l.moveKind, c) })
+		l.tasks = append(l.tasks, func() { l.moveGrad(l.moves, l.movesBias, rowsOf, c) }, func() { l.moveGrad(l.kinds, l.kindsBias, (*encoding.Sparse).KindLists, c) })
 	}
 	return l
 }
@@ -96,7 +99,6 @@ func newSparseLayers(e *engine, byHead map[string][]*term) *sparseLayers {
 func (l *sparseLayers) pass() {
 	e := l.e
 	if n := len(e.batch.Legal); len(l.prob) < n {
-		l.moveRow, l.moveKind = make([]uint16, n), make([]uint16, n)
 		l.prob, l.dLogit = make([]float32, n), make([]float32, n)
 	}
 	if !e.train {
@@ -125,7 +127,7 @@ func (l *sparseLayers) forward(s span) {
 	b := l.e.batch
 	for i := s.lo; i < s.lo+s.n; i++ {
 		in := &l.rows[i]
-		in.Set(&b.Masks[i], &b.Scalars[i])
+		in.Set(&b.Masks[i], &b.Scalars[i], b.LegalOf(i))
 		for side, features := range [2][]uint16{in.Ours, in.Theirs} {
 			pre := l.pre[(2*i+side)*l.width:][:l.width]
 			copy(pre, l.bias.data)
@@ -163,14 +165,19 @@ func (l *sparseLayers) losePolicy(s span) {
 	b, t := l.e.batch, l.policy.terms[0]
 	for i := s.lo; i < s.lo+s.n; i++ {
 		from, to := b.LegalStart[i], b.LegalStart[i+1]
-		prob, rows, kinds, target := l.prob[from:to], l.moveRow[from:to], l.moveKind[from:to], b.PolicyOf(i)
-		l.rows[i].Moves(b.LegalOf(i), rows, kinds)
-		for j, r := range rows {
-			prob[j] = l.movesBias.data[r] + l.kindsBias.data[kinds[j]]
-		}
+		prob, target := l.prob[from:to], b.PolicyOf(i)
+		clear(prob)
 		units := l.p[i*l.units:][:l.units]
-		kernel.RowDots(prob, units, l.moves.data, l.units, rows)
-		kernel.RowDots(prob, units, l.kinds.data, l.units, kinds)
+		logits := func(rows []uint16, weight, bias *param) {
+			for j, r := range rows {
+				prob[j] += bias.data[r]
+			}
+			kernel.RowDots(prob, units, weight.data, l.units, rows)
+		}
+		logits(l.rows[i].Rows, l.moves, l.movesBias)
+		for kinds := range l.rows[i].KindLists() {
+			logits(kinds, l.kinds, l.kindsBias)
+		}
 		d := l.dLogit[from:to]
 		clear(d)
 		l.policy.furtherPolicyTerms(s, i, prob, func(grad []float32) { kernel.Add(d, d, grad) })
@@ -227,8 +234,11 @@ func (l *sparseLayers) backward(s span) {
 		for i := range s.n {
 			from, to := b.LegalStart[s.lo+i], b.LegalStart[s.lo+i+1]
 			d, units := l.dLogit[from:to], dp[i*l.units:][:l.units]
-			kernel.AddRows(units, l.moves.data, l.units, l.moveRow[from:to], d)
-			kernel.AddRows(units, l.kinds.data, l.units, l.moveKind[from:to], d)
+			in := &l.rows[s.lo+i]
+			kernel.AddRows(units, l.moves.data, l.units, in.Rows, d)
+			for kinds := range in.KindLists() {
+				kernel.AddRows(units, l.kinds.data, l.units, kinds, d)
+			}
 		}
 		back(l.policyIn, s.rows(l.p, l.units), dp)
 	}
@@ -276,9 +286,12 @@ func (l *sparseLayers) tableGrad(c int) {
 	}
 }
 
-// moveGrad sets the gradient of a block of columns of the moves' or the kinds' rows, from
-// column c on, and with the first block that of their biases.
-func (l *sparseLayers) moveGrad(weight, bias *param, rows []uint16, c int) {
+// rowsOf is the one list of a position's policy indices, as KindLists has those of kinds.
+func rowsOf(in *encoding.Sparse) iter.Seq[[]uint16] { return slices.Values([][]uint16{in.Rows}) }
+
+// moveGrad sets the gradient of a block of columns of the moves' or the kinds' rows, which
+// lists names, from column c on, and with the first block that of their biases.
+func (l *sparseLayers) moveGrad(weight, bias *param, lists func(*encoding.Sparse) iter.Seq[[]uint16], c int) {
 	b := l.e.batch
 	grad := weight.grad[c:]
 	for r := range weight.spec.Shape[0] {
@@ -291,12 +304,13 @@ func (l *sparseLayers) moveGrad(weight, bias *param, rows []uint16, c int) {
 		return
 	}
 	for i := range l.e.boards {
-		from, to := b.LegalStart[i], b.LegalStart[i+1]
-		list, d := rows[from:to], l.dLogit[from:to]
-		kernel.AddToRows(grad, l.units, list, d, l.p[i*l.units+c:][:kernel.RowBlock])
-		if c == 0 {
-			for j, r := range list {
-				bias.grad[r] += d[j]
+		d := l.dLogit[b.LegalStart[i]:b.LegalStart[i+1]]
+		for list := range lists(&l.rows[i]) {
+			kernel.AddToRows(grad, l.units, list, d, l.p[i*l.units+c:][:kernel.RowBlock])
+			if c == 0 {
+				for j, r := range list {
+					bias.grad[r] += d[j]
+				}
 			}
 		}
 	}

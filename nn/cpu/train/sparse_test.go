@@ -74,8 +74,8 @@ func objective(net *nn.Net, cfg *device.Config, b *encoding.TrainBatch, aux *aux
 	sum := 0.0
 	for i := range b.N {
 		var in encoding.Sparse
-		in.Set(&b.Masks[i], &b.Scalars[i])
-		out := oracle.Forward(net, &b.Masks[i], &b.Scalars[i])
+		in.Set(&b.Masks[i], &b.Scalars[i], nil)
+		out := oracle.Forward(net, &b.Masks[i], &b.Scalars[i], b.LegalOf(i)...)
 		row := float64(b.Weight[i]) / float64(b.N)
 		for _, term := range cfg.Terms {
 			loss := 0.0
@@ -122,7 +122,7 @@ func positions(seed uint64, n int) *encoding.TrainBatch {
 // The gradients are those of differences of the float64 reference, parameter by parameter:
 // those with the largest gradients of each tensor, and some at random.
 func TestSparseGradients(t *testing.T) {
-	for _, name := range []string{"sparse64", "sparse128-v16-p128-noml", "sparse64-aux"} {
+	for _, name := range []string{"sparse64", "sparse128-v16-p128-noml", "sparse64-aux", "sparse64-features0"} {
 		t.Run(name, func(t *testing.T) {
 			net := nntest.Net(sparseArch(t, name), 5)
 			for i := range net.Params {
