@@ -63,7 +63,7 @@ const (
 type Arch struct {
 	Activation string  `json:"activation"` // ReLU or Mish, where a block or head has none of its own
 	Blocks     []Block `json:"blocks"`     // the first one reads the position, all others are alike
-	Heads      []Head  `json:"heads"`      // policy, value; moves left and auxiliary where the net has them
+	Heads      []Head  `json:"heads"`      // policy, value; moves left, further and auxiliary ones where the net has them
 }
 
 // Block is a part of a net's body. Sizes that its kind does not have are 0.
@@ -96,7 +96,8 @@ type Block struct {
 
 // Head is an output of a net. Sizes that its kind does not have are 0.
 type Head struct {
-	Output   string `json:"output"` // Policy, Value, MovesLeft or Auxiliary
+	Output   string `json:"output"`         // Policy, Value, MovesLeft or Auxiliary
+	Name     string `json:"name,omitempty"` // "" = the main head of its output, else one of HeadNames
 	Kind     string `json:"kind"`
 	Form     string `json:"form,omitempty"`     // of a value head: ValueWDL or ValueScalar
 	Channels int    `json:"channels,omitempty"` // of the 1x1 convolution, or of an attention policy's embedding
@@ -149,13 +150,8 @@ func (a Arch) Clone() Arch {
 	return a
 }
 
-// Head returns the head of an output, shared with a, or nil where there is none.
-func (a Arch) Head(output string) *Head {
-	if i := slices.IndexFunc(a.Heads, func(h Head) bool { return h.Output == output }); i >= 0 {
-		return &a.Heads[i]
-	}
-	return nil
-}
+// Head returns the main head of an output, shared with a, or nil where there is none.
+func (a Arch) Head(output string) *Head { return a.Named(output, "") }
 
 // ValueForm returns the form of the value head's answer.
 func (a Arch) ValueForm() string {

@@ -182,7 +182,7 @@ func TestInputFormats(t *testing.T) {
 }
 
 func FuzzParseArch(f *testing.F) {
-	for _, s := range []string{"sparse128-v8", "8x1x2h-dense-classical", "64x6", "b6c64", "32x4-se8-mish", "1x1-plain-noml"} {
+	for _, s := range []string{"sparse128-v8", "8x1x2h-dense-classical", "64x6", "b6c64", "32x4-se8-mish", "1x1-plain-noml", "8x1-q-scalar-soft-aux"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -227,6 +227,20 @@ func TestValidateNamesTheField(t *testing.T) {
 		"head 0 is for":              func(a *Arch) { a.Heads = a.Heads[1:] },
 		"may be absent":              func(a *Arch) { a.Heads = append(a.Heads, a.Heads[2]) },
 		`head 2 is for "value"`:      func(a *Arch) { a.Heads[2].Output = Value },
+		`head 2 is for "value.soft"`: func(a *Arch) { a.Heads[2].Output, a.Heads[2].Name = Value, "soft" },
+		`for "moves_left.q"`:         func(a *Arch) { a.Heads[2].Name = "q" },
+		`head 4 is for "policy.q"`: func(a *Arch) {
+			*a = a.WithHead(Policy, "soft")
+			a.Heads = append(a.Heads, a.Heads[3])
+			a.Heads[4].Name = "q"
+		},
+		`head 4 is for "value.q"`:  func(a *Arch) { *a = a.WithHead(Value, "q"); a.Heads = append(a.Heads, a.Heads[3]) },
+		`value.q_head is "scalar"`: func(a *Arch) { *a = a.WithHead(Value, "q"); a.Heads[3].Form = ValueScalar },
+		"policy.soft_hidden":       func(a *Arch) { *a = AttentionArch(16, 1, 2).WithHead(Policy, "soft"); a.Heads[3].Hidden = 0 },
+		"a sparse net has no further": func(a *Arch) {
+			*a = SparseArch(SparseBlock)
+			a.Heads = append(a.Heads, Head{Output: Value, Name: "q", Kind: HeadDense, Form: ValueWDL, Hidden: 8})
+		},
 	} {
 		a := DefaultArch()
 		spoil(&a)

@@ -107,11 +107,11 @@ func (a Arch) flat() flatArch {
 	}
 	for _, h := range a.Heads {
 		switch {
+		case h.Name != "" || h.Output == Auxiliary: // version 1 has none
 		case h.Output == Value:
 			f.ValueHead, f.ValueChannels, f.ValueHidden = h.Form, h.Channels, h.Hidden
 		case h.Output == MovesLeft:
 			f.MovesLeft, f.MLChannels, f.MLHidden = true, h.Channels, h.Hidden
-		case h.Output == Auxiliary: // version 1 has none
 		case h.Kind == PolicyMoves:
 			f.PolicyUnits = h.Hidden
 		default:

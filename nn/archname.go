@@ -27,7 +27,8 @@ const (
 // instance "32x4-se", "64x6-plain", "64x6-se8-mish-scalar-noml", a sparse net's
 // accumulators and units, "sparse128-v16-p128-noml", or an attention net's width, encoders
 // and heads, "256x10x8h-smolgen-mish". "input3" names another input format. Sizes inside
-// encoders are not in it, nor are those of heads but a sparse net's.
+// encoders are not in it, nor are those of heads but a sparse net's. A further head has its
+// name there, "q", and its kind and sizes have not.
 func (a Arch) String() string {
 	if len(a.Blocks) == 0 || blockKinds[a.Blocks[0].Kind] == nil || blockKinds[a.Blocks[0].Kind].name == nil {
 		return fmt.Sprintf("net of %d blocks", len(a.Blocks))
@@ -40,6 +41,9 @@ func (a Arch) String() string {
 		parts = append(parts, suffixInput+strconv.Itoa(int(f)))
 	}
 	for _, h := range a.Heads {
+		if h.Name != "" {
+			continue
+		}
 		if h.Form == ValueScalar {
 			parts = append(parts, h.Form)
 		}
@@ -56,6 +60,11 @@ func (a Arch) String() string {
 	}
 	if a.Head(MovesLeft) == nil {
 		parts = append(parts, suffixNoML)
+	}
+	for _, h := range a.Heads {
+		if h.Name != "" {
+			parts = append(parts, h.Name)
+		}
 	}
 	if a.Head(Auxiliary) != nil {
 		parts = append(parts, suffixAuxiliary)
@@ -102,7 +111,7 @@ func (a Arch) usualKind(output string, k *headKind) string {
 
 // suffixed lists the sizes of a head that stand in the net's name.
 func suffixed(h Head) (list []size[Head]) {
-	if k := headKinds[h.Kind]; k != nil && h.Output != Auxiliary {
+	if k := headKinds[h.Kind]; k != nil && h.Output != Auxiliary && h.Name == "" {
 		list = slices.DeleteFunc(slices.Clone(k.sizes), func(s size[Head]) bool { return s.suffix == "" })
 	}
 	return list
@@ -129,6 +138,9 @@ func ParseArch(s string) (Arch, error) {
 	if a.Blocks == nil {
 		return Arch{}, fmt.Errorf("%w: %q: want filters x blocks like 64x6, a kind like b6c64, sparse256, or width x encoders x heads like 256x10x8h", ErrArch, s)
 	}
+	slices.SortStableFunc(parts[1:], func(x, y string) int { // further heads last: they are like the main ones
+		return strings.Compare(outputOf(x), outputOf(y))
+	})
 	for _, p := range parts[1:] {
 		if !a.applySuffix(p) {
 			return Arch{}, fmt.Errorf("%w: %q: unknown suffix %q (want %s)", ErrArch, s, p, suffixes())
@@ -148,6 +160,7 @@ func suffixes() string {
 			words = append(words, kind)
 		}
 	}
+	words = slices.Concat(words, HeadNames(Policy), HeadNames(Value))
 	return strings.Join(words, ", ") + ", " + suffixAuxiliary + " or " + suffixNoML + ", of a sparse net v<value units>, p<policy units>, " + suffixFeatures + "0 or " + suffixNoML +
 		", of an attention net " + suffixDense + " or " + suffixSmolgen
 }
@@ -210,6 +223,10 @@ func (a *Arch) applySuffix(p string) bool {
 		n, err := strconv.ParseUint(f, 10, 8)
 		a.Blocks[0].Features = int(n)
 		return err == nil
+	}
+	if output := outputOf(p); output != "" {
+		*a = a.WithHead(output, p)
+		return !a.Sparse()
 	}
 	kind := headKinds[p]
 	for i := range a.Heads {

@@ -113,25 +113,25 @@ func (l *layers) feedForward(name, norm string, b Block, in int) {
 
 // attentionPolicyLayers are those of either attention policy.
 func attentionPolicyLayers(l *layers, a Arch, h Head) {
-	l.squares("policy.embedding", a.Width(), h.Channels)
+	l.squares(h.Prefix()+".embedding", a.Width(), h.Channels)
 	for i := range h.Encoders {
-		encoderLayers(l, PolicyEncoderName(i), a.PolicyEncoder(), h.Channels)
+		encoderLayers(l, h.EncoderName(i), a.PolicyEncoder(h), h.Channels)
 	}
-	l.squares("policy.q", h.Channels, h.Hidden)
-	l.squares("policy.k", h.Channels, h.Hidden)
-	l.add("policy.promotion", Weight, numPromotionRows, h.Hidden)
+	l.squares(h.Prefix()+".q", h.Channels, h.Hidden)
+	l.squares(h.Prefix()+".k", h.Channels, h.Hidden)
+	l.add(h.Prefix()+".promotion", Weight, numPromotionRows, h.Hidden)
 	l.flops += 2 * usualMoves * int64(h.Hidden)
 }
 
 // Attends reports whether h is an attention policy head.
 func (h Head) Attends() bool { return h.Kind == PolicyAttention || h.Kind == PolicyEncoded }
 
-// PolicyEncoderName begins the names of the parameters of PolicyEncoded's encoder i.
-func PolicyEncoderName(i int) string { return fmt.Sprintf("policy.encoder.%d", i) }
+// EncoderName begins the names of the parameters of PolicyEncoded's encoder i.
+func (h Head) EncoderName(i int) string { return fmt.Sprintf("%s.encoder.%d", h.Prefix(), i) }
 
-// PolicyEncoder returns each encoder of PolicyEncoded. Layers add to their input as it is.
-func (a Arch) PolicyEncoder() Block {
-	h, activation := a.Head(Policy), SELU
+// PolicyEncoder returns each encoder of h, PolicyEncoded. Layers add to their input as it is.
+func (a Arch) PolicyEncoder(h Head) Block {
+	activation := SELU
 	if a.Attention() {
 		activation = a.Blocks[len(a.Blocks)-1].HiddenActivation
 	}

@@ -1,7 +1,5 @@
 package nn
 
-import "slices"
-
 // Auxiliary is the output of a head that play does not use: what became of the position
 // in its game. Learning it teaches the body. It stands last in Arch.Heads.
 const Auxiliary = "auxiliary"
@@ -24,35 +22,9 @@ const usualAuxUnits = 64
 
 // WithAuxiliary returns a with an auxiliary head, where it has none.
 func (a Arch) WithAuxiliary() Arch {
-	if a.Head(Auxiliary) != nil {
-		return a
-	}
 	h := Head{Output: Auxiliary, Kind: HeadFlattened, Channels: 16, Hidden: usualAuxUnits}
 	if a.Sparse() {
 		h = Head{Output: Auxiliary, Kind: HeadDense, Hidden: usualAuxUnits}
 	}
-	a.Heads = append(slices.Clone(a.Heads), h)
-	return a
-}
-
-// WithAuxiliary returns n with an auxiliary head: a fresh one of Init(_, seed) where it has
-// none. All else is shared.
-func (n *Net) WithAuxiliary(seed uint64) *Net {
-	a := n.Arch.WithAuxiliary()
-	if len(a.Heads) == len(n.Arch.Heads) {
-		return n
-	}
-	fresh := Init(a, seed)
-	return &Net{Arch: a, Params: append(slices.Clone(n.Params), fresh.Params[len(n.Params):]...)}
-}
-
-// Playing returns n without its auxiliary head: all that play, Leela's files and ONNX
-// have of it. The parameters are shared.
-func (n *Net) Playing() *Net {
-	if n.Arch.Head(Auxiliary) == nil {
-		return n
-	}
-	a := n.Arch
-	a.Heads = a.Heads[:len(a.Heads)-1]
-	return &Net{Arch: a, Params: n.Params[:min(len(n.Params), len(Specs(a)))]}
+	return a.with(h)
 }

@@ -31,10 +31,10 @@ func TestAuxiliary(t *testing.T) {
 				t.Errorf("%s: another %s", name, param.Name)
 			}
 		}
-		if p.Playing() != p || n.WithAuxiliary(9) != n {
+		if p.Playing() != p || n.WithHeads(a, 9) != n {
 			t.Error("a net without the head, or with it, is copied")
 		}
-		if again := p.WithAuxiliary(9); !again.Arch.Equal(a) || again.Validate() != nil || again.Playing().ID() != p.ID() {
+		if again := p.WithHeads(a, 9); !again.Arch.Equal(a) || again.Validate() != nil || again.Playing().ID() != p.ID() {
 			t.Errorf("%s: with a fresh head %s: %v", name, again.Arch, again.Validate())
 		}
 		if !a.Sparse() && len(Fold(n).Heads) != len(p.Arch.Heads) {

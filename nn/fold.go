@@ -49,9 +49,13 @@ func (f *Folded) All() []Layers { return slices.Concat(f.Blocks, f.Heads) }
 // gamma/sqrt(var+1e-5), weights*s and beta - mean*s, in float64. n must be valid
 // (Net.Validate) and no sparse net, whose parameters are used as they are, as those of an
 // attention net's blocks are; these have no layers here. Pooled heads
-// become flattened ones (Flatten), and an auxiliary head goes, also in the result's Arch.
-func Fold(n *Net) *Folded {
-	n = Flatten(n.Playing())
+// become flattened ones (Flatten), and heads that play does not use go, also in the result's
+// Arch.
+func Fold(n *Net) *Folded { return FoldAll(n.Playing()) }
+
+// FoldAll is Fold that keeps all heads.
+func FoldAll(n *Net) *Folded {
+	n = Flatten(n)
 	f := &Folded{Arch: n.Arch}
 	for i, b := range n.Arch.Blocks {
 		var l Layers
@@ -68,14 +72,14 @@ func Fold(n *Net) *Folded {
 	}
 	for _, h := range n.Arch.Heads {
 		var l Layers
-		switch name := h.Output; h.Kind {
+		switch name := h.Prefix(); h.Kind {
 		case PolicyConvolutional:
-			l.Convs = []Conv{n.foldConv("policy.conv1", "policy.bn"), n.conv("policy.conv2")}
-			l.Convs[1].Bias = n.Get("policy.conv2.bias")
+			l.Convs = []Conv{n.foldConv(name+".conv1", name+".bn"), n.conv(name + ".conv2")}
+			l.Convs[1].Bias = n.Get(name + ".conv2.bias")
 		case PolicyClassical:
-			l = Layers{[]Conv{n.foldConv("policy.conv1", "policy.bn")}, n.dense("policy.fc")}
+			l = Layers{[]Conv{n.foldConv(name+".conv1", name+".bn")}, n.dense(name + ".fc")}
 		case PolicyAttention, PolicyEncoded:
-			l.Dense = n.dense("policy.embedding", "policy.q", "policy.k", "policy.promotion")
+			l.Dense = n.dense(name+".embedding", name+".q", name+".k", name+".promotion")
 		case HeadFlattened:
 			l = Layers{[]Conv{n.foldConv(name+".conv", name+".bn")}, n.dense(name+".fc1", name+".fc2")}
 		}
@@ -94,7 +98,7 @@ func Flatten(n *Net) *Net {
 			continue
 		}
 		out.Arch.Heads[i].Kind = HeadFlattened
-		p := out.param(h.Output + ".fc1.weight")
+		p := out.param(h.Prefix() + ".fc1.weight")
 		wide := make([]float32, 0, len(p.Data)*encoding.NumSquares)
 		for _, w := range p.Data {
 			wide = append(wide, slices.Repeat([]float32{w / encoding.NumSquares}, encoding.NumSquares)...)

@@ -197,18 +197,18 @@ func (g *growth) compare(from, to Arch) {
 	}
 	g.compareBlocks(from, to)
 	for i, h := range from.Heads {
-		switch other := to.Head(h.Output); {
+		switch other := to.Named(h.Output, h.Name); {
 		case other == nil:
-			g.problem("it has no %s head", h.Output)
+			g.problem("it has no %s head", h.Prefix())
 		case other.Kind != h.Kind || other.Form != h.Form:
-			g.problem("its %s head is %s, not %s", h.Output, kindAndForm(*other), kindAndForm(h))
+			g.problem("its %s head is %s, not %s", h.Prefix(), kindAndForm(*other), kindAndForm(h))
 		default:
-			growSizes(g, h.Output+"_", headKinds[h.Kind].sizes, &h, other, &g.nearest.Heads[i])
+			growSizes(g, h.Prefix()+"_", headKinds[h.Kind].sizes, &h, other, &g.nearest.Heads[i])
 		}
 	}
 	for _, h := range to.Heads {
-		if from.Head(h.Output) == nil {
-			g.problem("its %s head is new", h.Output)
+		if from.Named(h.Output, h.Name) == nil {
+			g.problem("its %s head is new", h.Prefix())
 		}
 	}
 }

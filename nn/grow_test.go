@@ -45,6 +45,7 @@ var growths = []struct {
 	{"classical", arch("16x1-classical"), larger("24x2-classical")},
 	{"pooled", arch("16x1-pooled"), larger("24x2-pooled")},
 	{"auxiliary", arch("16x1-aux"), larger("24x2-aux")},
+	{"further heads", arch("16x1-soft-q-aux"), larger("24x2-soft-q-aux")},
 	{"sparse", arch("sparse64"), arch("sparse128")},
 	{"sparse, units", arch("sparse64-v16-noml-aux"), arch("sparse192-v40-p128-noml-aux")},
 }
@@ -210,6 +211,8 @@ func TestGrowRefuses(t *testing.T) {
 		{"64x6", "128x6-noml", "it has no moves_left head"},
 		{"64x6-noml", "128x6", "its moves_left head is new"},
 		{"64x6", "128x6-aux", "its auxiliary head is new"},
+		{"64x6", "128x6-soft", "its policy.soft head is new"},
+		{"64x6-q", "128x6-st", "it has no value.q head, its value.st head is new"},
 		{"64x6", "64x6", "the net is 64x6-se already"},
 		{"64x6", "sparse128", `its body is of kind "sparse", not "input_convolution"`},
 		{"sparse128", "64x6", `its body is of kind "input_convolution", not "sparse"`},

@@ -63,7 +63,7 @@ func Zero(a Arch) *Net {
 // deviation returns the standard deviation of a weight's initial values.
 func deviation(s ParamSpec) float64 {
 	fanIn := float64(s.Len() / s.Shape[0])
-	switch s.Name {
+	switch mainParam(s.Name) {
 	case "input.weight":
 		return sparseDeviation
 	case "policy.moves.weight", "policy.kinds.weight", "policy.conv2.weight", "policy.fc.weight", "policy.q.weight", "value.fc2.weight", "moves_left.fc2.weight":

@@ -135,17 +135,17 @@ var blockKinds = map[string]*blockKind{BlockInput: {
 
 var headKinds = map[string]*headKind{PolicyConvolutional: {
 	usual: true, takes: planes, outputs: []string{Policy},
-	layers: func(l *layers, a Arch, _ Head) {
-		f := a.Width()
-		l.unit("policy.conv1", "policy.bn", f, f, 3)
-		l.conv("policy.conv2", f, PolicyPlanes, 3)
-		l.add("policy.conv2", Bias, PolicyPlanes)
+	layers: func(l *layers, a Arch, h Head) {
+		f, name := a.Width(), h.Prefix()
+		l.unit(name+".conv1", name+".bn", f, f, 3)
+		l.conv(name+".conv2", f, PolicyPlanes, 3)
+		l.add(name+".conv2", Bias, PolicyPlanes)
 	},
 }, PolicyClassical: {
 	takes: planes, outputs: []string{Policy},
-	layers: func(l *layers, a Arch, _ Head) {
-		l.unit("policy.conv1", "policy.bn", a.Width(), ClassicalChannels, 1)
-		l.dense("policy.fc", ClassicalChannels*encoding.NumSquares, encoding.NumPolicy)
+	layers: func(l *layers, a Arch, h Head) {
+		l.unit(h.Prefix()+".conv1", h.Prefix()+".bn", a.Width(), ClassicalChannels, 1)
+		l.dense(h.Prefix()+".fc", ClassicalChannels*encoding.NumSquares, encoding.NumPolicy)
 	},
 }, PolicyAttention: {
 	takes: planes, outputs: []string{Policy}, sizes: attentionPolicySizes, layers: attentionPolicyLayers,
@@ -188,9 +188,10 @@ var scalarSizes = []size[Head]{{name: "channels", of: channels, lo: 1, hi: 1024}
 
 // scalarHead is a 1x1 convolution and two fully connected layers, the first of inputs.
 func (l *layers) scalarHead(a Arch, h Head, inputs int) {
-	l.unit(h.Output+".conv", h.Output+".bn", a.Width(), h.Channels, 1)
-	l.dense(h.Output+".fc1", inputs, h.Hidden)
-	l.dense(h.Output+".fc2", h.Hidden, h.Outputs())
+	name := h.Prefix()
+	l.unit(name+".conv", name+".bn", a.Width(), h.Channels, 1)
+	l.dense(name+".fc1", inputs, h.Hidden)
+	l.dense(name+".fc2", h.Hidden, h.Outputs())
 }
 
 // checker collects what is wrong with an architecture.
@@ -269,17 +270,19 @@ func (a Arch) Validate() error {
 
 // validateHeads checks the heads over data, the last block's output.
 func (a Arch) validateHeads(c *checker, data string) {
-	order, at := []string{Policy, Value, MovesLeft, Auxiliary}, 0
+	at := -1
 	for i, h := range a.Heads {
-		k := slices.Index(order[at:], h.Output)
-		if k < 0 || i < 2 && k > 0 {
-			c.bad("head %d is for %q, want %q in this order, the last two may be absent", i, h.Output, order)
+		k := slices.Index(headOrder, h.Prefix())
+		if k <= at || i < 2 && k != i {
+			c.bad("head %d is for %q, want %q in this order, all but the first two may be absent", i, h.Prefix(), headOrder)
 			return
 		}
-		at += k + 1
+		if at = k; h.Name != "" && data == vector {
+			c.bad("head %d is %q: a sparse net has no further heads", i, h.Prefix())
+		}
 	}
 	if len(a.Heads) < 2 {
-		c.bad("%d heads, want %q, the last two may be absent", len(a.Heads), order)
+		c.bad("%d heads, want %q, all but the first two may be absent", len(a.Heads), headOrder)
 		return
 	}
 	for _, h := range a.Heads {
@@ -290,16 +293,19 @@ func (a Arch) validateHeads(c *checker, data string) {
 			}
 		}
 		slices.Sort(kinds)
-		c.choice(h.Output+"_head", h.Kind, kinds)
+		c.choice(h.Prefix()+"_head", h.Kind, kinds)
 		k := headKinds[h.Kind]
 		if k == nil {
 			continue
 		}
 		forms := k.forms
-		if h.Output != Value {
+		switch {
+		case h.Output != Value:
 			forms = []string{""}
+		case h.Name != "":
+			forms = []string{a.ValueForm()}
 		}
-		c.choice(h.Output+"_head", h.Form, forms)
-		checkSizes(c, h.Output+"_", h.Kind, k.sizes, h, Head{Output: h.Output, Kind: h.Kind, Form: h.Form})
+		c.choice(h.Prefix()+"_head", h.Form, forms)
+		checkSizes(c, h.Prefix()+"_", h.Kind, k.sizes, h, Head{Output: h.Output, Name: h.Name, Kind: h.Kind, Form: h.Form})
 	}
 }

@@ -149,9 +149,15 @@ func (c *Config) validateOptimizer() error {
 	return nil
 }
 
+// lossOf is a kind of loss of the policy head of a name.
+type lossOf struct {
+	name string
+	kind LossKind
+}
+
 func (c *Config) validateLosses() error {
-	seen, learns, shortTerms := map[string]bool{}, false, 0
-	policies := map[LossKind]int{}
+	seen, learns, optimistic, shortTerms := map[string]bool{}, false, false, 0
+	policies := map[lossOf]int{}
 	for i := range c.Losses {
 		l := &c.Losses[i]
 		field := fmt.Sprintf("losses[%d] (%s)", i, l.Metric)
@@ -163,10 +169,11 @@ func (c *Config) validateLosses() error {
 		}
 		seen[l.Metric] = true
 		if l.Head == HeadPolicy {
-			policies[l.Kind]++
+			policies[lossOf{l.Name, l.Kind}]++
+			optimistic = optimistic || l.Kind == OptimisticCross
 		}
-		if policies[l.Kind] > 1 {
-			return configError(field, "want one policy loss of this kind at most")
+		if policies[lossOf{l.Name, l.Kind}] > 1 {
+			return configError(field, "want one policy loss of this kind at most, of each head")
 		}
 		if l.Head == HeadShortTerm && l.Weight > 0 {
 			shortTerms++
@@ -174,11 +181,11 @@ func (c *Config) validateLosses() error {
 		learns = learns || (l.Head != HeadWeights && l.Weight > 0)
 	}
 	for _, kind := range []LossKind{SoftCross, OptimisticCross} {
-		if policies[kind] > policies[CrossEntropy] {
-			return configError("losses", "a policy loss of kind %s wants one of kind cross_entropy beside it", kind)
+		if policies[lossOf{kind: kind}] > policies[lossOf{kind: CrossEntropy}] {
+			return configError("losses", "a policy loss of kind %s wants one of kind cross_entropy beside it, or the head_name of a further head", kind)
 		}
 	}
-	if policies[OptimisticCross] > 0 && shortTerms != 1 {
+	if optimistic && shortTerms != 1 {
 		return configError("losses", "a policy loss of kind optimistic_cross_entropy wants one loss of head short_term with a weight above 0 beside it: there are %d", shortTerms)
 	}
 	if !learns {
@@ -223,6 +230,9 @@ func (c *Config) checkNet(a nn.Arch) error {
 		}
 		if l.Auxiliary() && a.Head(nn.Auxiliary) == nil {
 			return configError(field, "the net %s has no auxiliary head: leave the loss away, or begin a run with it", a)
+		}
+		if l.Name != "" && a.Named(string(l.Head), l.Name) == nil {
+			return configError(field, "the net %s has no %s head %q: leave the loss away, or begin a run with it; a sparse net has no further heads", a, l.Head, l.Name)
 		}
 		if want := valueKind(a); l.Head == HeadValue && l.Kind != want {
 			return configError(field, "the net %s has value head %q: want kind %q, not %q", a, a.ValueForm(), want, l.Kind)

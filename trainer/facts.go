@@ -91,7 +91,7 @@ func (l *link) collect(f *batchFacts, s *sums) float64 {
 }
 
 // isPolicy says whether the loss is the one that the policy's measures are of.
-func (l *Loss) isPolicy() bool { return l.Head == HeadPolicy && l.Kind == CrossEntropy }
+func (l *Loss) isPolicy() bool { return l.Head == HeadPolicy && l.Kind == CrossEntropy && l.Name == "" }
 
 // known says whether the target of row i is.
 func (l *Loss) known(b *encoding.TrainBatch, i int) bool {
@@ -149,7 +149,7 @@ func Floors(losses []Loss, b *encoding.TrainBatch) []Measure {
 // floor is the least loss of row i, whose target is known.
 func (l *Loss) floor(b *encoding.TrainBatch, i int) float64 {
 	switch {
-	case l.isPolicy():
+	case l.Head == HeadPolicy && l.Kind == CrossEntropy:
 		return entropy(b.PolicyOf(i))
 	case l.Kind == SoftCross:
 		soft := slices.Clone(b.PolicyOf(i))

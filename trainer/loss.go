@@ -49,6 +49,7 @@ const (
 // rows whose target is known, weighted by the row weights and not by Weight.
 type Loss struct {
 	Head   Head
+	Name   string // of a further policy or value head of the net (HeadNames); "" = the main one
 	Kind   LossKind
 	Target encoding.Target // value, moves left and short term: what is learnt; OptimisticCross: how it came out
 	// Mix, if not nil, learns QRatio*Mix.Other + (1-QRatio)*Target instead. A row
@@ -93,6 +94,11 @@ var kindsOf = map[Head][]LossKind{
 	HeadShortTerm: {MSE},
 }
 
+// HeadNames returns the names of the further heads of an output that losses train.
+func HeadNames(h Head) []string {
+	return slices.DeleteFunc(nn.HeadNames(string(h)), func(name string) bool { return name == nn.Opponent })
+}
+
 // validate checks one loss apart from the net.
 func (l *Loss) validate(field string) error {
 	switch kinds, ok := kindsOf[l.Head]; {
@@ -100,6 +106,8 @@ func (l *Loss) validate(field string) error {
 		return configError(field, "head %q is none of policy, value, moves_left, weights, survival, material, reply, short_term", l.Head)
 	case !slices.Contains(kinds, l.Kind):
 		return configError(field, "kind %q does not belong to head %q, which has %v", l.Kind, l.Head, kinds)
+	case l.Name != "" && !slices.Contains(HeadNames(l.Head), l.Name):
+		return configError(field, "head_name %q is none of %q, the further ones of head %s", l.Name, HeadNames(l.Head), l.Head)
 	case !(l.Weight >= 0) || math.IsInf(l.Weight, 0):
 		return configError(field, "weight %v is not a finite number >= 0", l.Weight)
 	case l.Kind == SoftCross && !(l.Temperature > 1 && l.Temperature <= 100):
@@ -128,7 +136,7 @@ func (l *Loss) Auxiliary() bool { return deviceHeads[l.Head].Output() == nn.Auxi
 
 // term is a loss in the device's words, as it is at step 0.
 func (l *Loss) term() device.Term {
-	t := device.Term{Head: deviceHeads[l.Head], Weight: l.Weight, Target: l.Target}
+	t := device.Term{Head: deviceHeads[l.Head], Name: l.Name, Weight: l.Weight, Target: l.Target}
 	if l.Kind == SoftCross {
 		t.Temperature = l.Temperature
 	}

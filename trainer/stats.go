@@ -34,7 +34,7 @@ type Measures struct {
 	PolicyTargetEntropy float64 // the least policy loss there can be
 	LegalEntropy        float64 // mean log of the number of legal moves: a uniform net's policy loss
 	PolicyAccuracy      float64 // share whose likeliest move is the target's
-	ValueAccuracy       float64 // share whose likeliest outcome is that of the first value loss's target
+	ValueAccuracy       float64 // share whose likeliest outcome is that of the main value head's first target
 }
 
 // StepStats is what a step did.
@@ -88,7 +88,7 @@ func (t *Trainer) report(m *Measures, s *sums) {
 		switch {
 		case l.isPolicy():
 			m.PolicyAccuracy = s.hits[i].mean()
-		case l.Head == HeadValue && !valueSeen:
+		case l.Head == HeadValue && l.Name == "" && !valueSeen:
 			m.ValueAccuracy, valueSeen = s.hits[i].mean(), true
 		}
 	}

@@ -36,8 +36,8 @@ func newImportNet() *cobra.Command {
 --net, match, uci and all others. Known are residual towers with or without
 squeeze-and-excitation and attention nets with or without smolgen, with any policy
 head, WDL or scalar value, moves left or none, of input format 1 (112 planes). Of
-several heads "vanilla" and "winner" are taken. The content says what the file is,
-not its name.
+several heads "vanilla" and "winner" play, and the net keeps the others. The content
+says what the file is, not its name.
 
 What the file says of license and training steps becomes metadata. Weights of
 plane 109 are multiplied by 99: our nets see rule50/99. A file without batch norm

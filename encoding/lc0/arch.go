@@ -86,8 +86,10 @@ func archOf(file *netpb.Net, f *netpb.NetworkFormat) (a nn.Arch, err error) {
 
 // checkPolicy refuses a policy head that files do not have behind the body.
 func checkPolicy(a nn.Arch) error {
-	if h := a.Head(nn.Policy); a.Attention() && !h.Attends() {
-		return fmt.Errorf("%w: a %s policy head behind an attention body, where files have an attention policy", ErrUnsupported, h.Kind)
+	for _, h := range a.Heads {
+		if h.Output == nn.Policy && a.Attention() && !h.Attends() {
+			return fmt.Errorf("%w: a %s policy head behind an attention body, where files have an attention policy", ErrUnsupported, h.Kind)
+		}
 	}
 	return nil
 }

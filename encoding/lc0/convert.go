@@ -61,7 +61,7 @@ type layerVisitor interface {
 }
 
 // eachLayer shows v the layers of a net of these kinds.
-func eachLayer(a nn.Arch, w *netpb.Weights, v layerVisitor) {
+func eachLayer(a nn.Arch, w *netpb.Weights, further furtherHeads, v layerVisitor) {
 	l := layerPlaces{v}
 	for i, b := range a.Blocks {
 		name := fmt.Sprintf("tower.%d", i-1)
@@ -87,7 +87,7 @@ func eachLayer(a nn.Arch, w *netpb.Weights, v layerVisitor) {
 		}
 	}
 	for _, h := range a.Heads {
-		l.head(a, h, w)
+		l.head(a, h, further.of(w, h))
 	}
 }
 
@@ -163,12 +163,13 @@ func (l layerPlaces) encoder(name string, e *netpb.EncoderLayer, b nn.Block) {
 }
 
 func (l layerPlaces) head(a nn.Arch, h nn.Head, w *netpb.Weights) {
+	name := h.Prefix()
 	// The first layer of a scalar head is a convolution behind a tower.
 	first := func(at **netpb.ConvBlock, weight, bias **netpb.Layer) {
 		if a.Attention() {
-			l.squares(h.Output+".conv", h.Output+".bn", weight, bias)
+			l.squares(name+".conv", name+".bn", weight, bias)
 		} else {
-			l.conv(h.Output+".conv", h.Output+".bn", at)
+			l.conv(name+".conv", name+".bn", at)
 		}
 	}
 	switch {
@@ -180,17 +181,17 @@ func (l layerPlaces) head(a nn.Arch, h nn.Head, w *netpb.Weights) {
 		l.conv("policy.conv1", "policy.bn", &w.Policy1)
 		l.dense("policy.conv2", &last.Weights, &last.Biases)
 	case h.Attends():
-		l.dense("policy.embedding", &w.IpPolW, &w.IpPolB)
+		l.dense(name+".embedding", &w.IpPolW, &w.IpPolB)
 		for i := range h.Encoders {
-			l.encoder(nn.PolicyEncoderName(i), element(&w.PolEncoder, i), a.PolicyEncoder())
+			l.encoder(h.EncoderName(i), element(&w.PolEncoder, i), a.PolicyEncoder(h))
 		}
-		l.dense("policy.q", &w.Ip2PolW, &w.Ip2PolB)
-		l.dense("policy.k", &w.Ip3PolW, &w.Ip3PolB)
-		l.param("policy.promotion.weight", &w.Ip4PolW)
+		l.dense(name+".q", &w.Ip2PolW, &w.Ip2PolB)
+		l.dense(name+".k", &w.Ip3PolW, &w.Ip3PolB)
+		l.param(name+".promotion.weight", &w.Ip4PolW)
 	case h.Output == nn.Value:
 		first(&w.Value, &w.IpValW, &w.IpValB)
-		l.dense("value.fc1", &w.Ip1ValW, &w.Ip1ValB)
-		l.dense("value.fc2", &w.Ip2ValW, &w.Ip2ValB)
+		l.dense(name+".fc1", &w.Ip1ValW, &w.Ip1ValB)
+		l.dense(name+".fc2", &w.Ip2ValW, &w.Ip2ValB)
 	case h.Output == nn.MovesLeft:
 		first(&w.MovesLeft, &w.IpMovW, &w.IpMovB)
 		l.dense("moves_left.fc1", &w.Ip1MovW, &w.Ip1MovB)
@@ -202,6 +203,15 @@ func (l layerPlaces) head(a nn.Arch, h nn.Head, w *netpb.Weights) {
 // back, in data: plane 109 is plies there or rule50/100, and behind the layers of an attention body
 // inputs are numbered square*channels + channel.
 func leelas(a nn.Arch, name string, data []float32, back bool) {
+	for _, h := range a.Heads {
+		if a.Attention() && h.Output != nn.Policy && name == h.Prefix()+".fc1.weight" {
+			rows, columns := h.Channels, encoding.NumSquares
+			if back {
+				rows, columns = columns, rows
+			}
+			transposeRows(data, rows, columns)
+		}
+	}
 	switch name {
 	case "input.conv.weight", "input.fc.weight":
 		const plane = 109
@@ -222,13 +232,6 @@ func leelas(a nn.Arch, name string, data []float32, back bool) {
 				}
 			}
 		}
-	case "value.fc1.weight", "moves_left.fc1.weight":
-		output, _, _ := strings.Cut(name, ".")
-		if channels := a.Head(output).Channels; a.Attention() && back {
-			transposeRows(data, encoding.NumSquares, channels)
-		} else if a.Attention() {
-			transposeRows(data, channels, encoding.NumSquares)
-		}
 	}
 }
 
@@ -245,26 +248,31 @@ func transposeRows(data []float32, a, b int) {
 	}
 }
 
-// convert returns the net of a file of network format f, and whether no
-// convolution has batch norm.
-func convert(file *netpb.Net, f *netpb.NetworkFormat) (net *nn.Net, folded bool, err error) {
+// convert returns the net of a file of network format f, and what was seen of it on the
+// way: whether no convolution has batch norm, and other heads. file is changed.
+func convert(file *netpb.Net, f *netpb.NetworkFormat) (*nn.Net, *NetInfo, error) {
+	further, err := spread(made(&file.Weights))
+	if err != nil {
+		return nil, nil, err
+	}
 	arch, err := archOf(file, f)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
+	arch, others := counter{file.GetFormat().GetWeightsEncoding()}.addFurther(arch, further, f)
 	c := &converter{net: &nn.Net{Arch: arch}, index: map[string]int{}, encoding: file.GetFormat().GetWeightsEncoding(), folded: true}
 	for i, s := range nn.Specs(arch) {
 		c.net.Params = append(c.net.Params, nn.Param{Name: s.Name, Shape: s.Shape})
 		c.index[s.Name] = i
 	}
-	eachLayer(arch, file.GetWeights(), c)
+	eachLayer(arch, file.GetWeights(), further, c)
 	if c.err != nil {
-		return nil, false, c.err
+		return nil, nil, c.err
 	}
 	if err := c.net.CheckFinite(); err != nil {
-		return nil, false, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return nil, nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	return c.net, c.folded, nil
+	return c.net, &NetInfo{Folded: c.folded, OtherHeads: strings.Join(others, ", ")}, nil
 }
 
 func hasBatchNorm(b *netpb.ConvBlock) bool { return len(b.GetBnMeans().GetParams()) > 0 }

@@ -22,7 +22,7 @@ func severalHeads(t *testing.T, nets [3]*nn.Net) *netpb.Net {
 	var policies [3]*netpb.PolicyHead
 	var values [3]*netpb.ValueHead
 	for i, n := range nets {
-		f, err := netFile(n, nil, Float32)
+		f, err := netFile(n.Playing(), nil, Float32)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,21 +43,30 @@ func severalHeads(t *testing.T, nets [3]*nn.Net) *netpb.Net {
 	return f
 }
 
-// A net takes the heads that are asked for; written and read again it has them alone.
-func TestChosenHeads(t *testing.T) {
+// A net has all heads of a file, and the ones that are chosen compute what the file's do;
+// so does a net that is written and read again.
+func TestSeveralHeads(t *testing.T) {
 	a := nntest.AttentionNets()["dense"]
 	nets := [3]*nn.Net{nntest.Net(a, 5), nntest.Net(a, 6), nntest.Net(a, 7)}
-	data := marshal(t, severalHeads(t, nets))
+	net, info := readBack(t, marshal(t, severalHeads(t, nets)))
+	if name := "-optimistic-soft-q-st"; info.OtherHeads != "" || !strings.HasSuffix(net.Arch.String(), name) || net.Arch.Named(nn.Value, "st").Hidden != a.Head(nn.Value).Hidden {
+		t.Fatalf("%s, without %q", net.Arch, info.OtherHeads)
+	}
+	data := writtenNet(t, net, info, Float32)
+	again, info := readBack(t, data)
+	if !again.Arch.Equal(net.Arch) || info.OtherHeads != "" {
+		t.Fatalf("written: %s, without %q", again.Arch, info.OtherHeads)
+	}
 	for _, c := range []struct {
-		want          Heads
-		policy, value int // whose
-		others        string
+		policyHead, valueHead string
+		policy, value         int // whose
+		others                string
 	}{
-		{Heads{}, 0, 0, "policy optimistic, policy soft, value q, value st"},
-		{Heads{"vanilla", "winner"}, 0, 0, "policy optimistic, policy soft, value q, value st"},
-		{Heads{Policy: "optimistic"}, 1, 0, "policy vanilla, policy soft, value q, value st"},
-		{Heads{Value: "st"}, 0, 2, "policy optimistic, policy soft, value winner, value q"},
-		{Heads{"soft", "q"}, 2, 1, "policy vanilla, policy optimistic, value winner, value st"},
+		{"", "", 0, 0, ""},
+		{"vanilla", "winner", 0, 0, "policy optimistic, policy soft, value q, value st"},
+		{"optimistic", "", 1, 0, "policy vanilla, policy soft"},
+		{"", "st", 0, 2, "value winner, value q"},
+		{"soft", "q", 2, 1, "policy vanilla, policy optimistic, value winner, value st"},
 	} {
 		want := nets[0].Clone()
 		for _, p := range want.Params {
@@ -67,34 +76,45 @@ func TestChosenHeads(t *testing.T) {
 				}
 			}
 		}
-		got, info, err := ReadHeads(bytes.NewReader(data), c.want)
-		if err != nil {
-			t.Fatal(err)
+		for read, n := range map[string]*nn.Net{"read": net, "written and read": again} {
+			what := fmt.Sprintf("%s, %s of policy, %s of value", read, c.policyHead, c.valueHead)
+			got, others, err := n.Choose(c.policyHead, c.valueHead)
+			if err = errors.Join(err, got.Validate()); err != nil || strings.Join(others, ", ") != c.others {
+				t.Errorf("%s: without %q, want %q; %v", what, others, c.others, err)
+			}
+			sameOutputs(t, what, got, want, 1e-5)
 		}
-		if info.OtherHeads != c.others {
-			t.Errorf("%+v: the others are %q, want %q", c.want, info.OtherHeads, c.others)
-		}
-		sameOutputs(t, fmt.Sprintf("%+v", c.want), got, want, 1e-5)
-		again, info := readBack(t, writtenNet(t, got, info, Float32))
-		if info.OtherHeads != "" {
-			t.Errorf("%+v: written, there are others: %q", c.want, info.OtherHeads)
-		}
-		sameOutputs(t, fmt.Sprintf("%+v, written", c.want), again, want, 1e-5)
 	}
-	for say, want := range map[string]Heads{
-		`no policy head "opponent": the file has vanilla, optimistic, soft`: {Policy: "opponent"},
-		`no value head "vanilla": the file has winner, q, st`:               {Value: "vanilla"},
+}
+
+// What files cannot have of a net is left away, and a file without a main head is refused.
+func TestFurtherHeadsOfFiles(t *testing.T) {
+	a := nntest.AttentionNets()["dense"].WithHead(nn.Value, "q").WithAuxiliary()
+	net, _ := readBack(t, writtenNet(t, nntest.Net(a, 3), nil, Float32))
+	if net.Arch.Head(nn.Auxiliary) != nil || net.Arch.Named(nn.Value, "q") == nil || len(net.Arch.Heads) != 4 {
+		t.Errorf("an attention net comes back as %s", net.Arch)
+	}
+	mish := nntest.AttentionNets()["mish"]
+	if one, several := minVersion(mish, [3]uint32{}, Linear16), minVersion(mish.WithHead(nn.Value, "q"), [3]uint32{}, Linear16); one != versionAttention || several != versionDense {
+		t.Errorf("engine %d, with several heads %d", one, several)
+	}
+	tower := nntest.Arch("16x1-soft-q")
+	if net, _ := readBack(t, writtenNet(t, nntest.Net(tower, 3), nil, Float32)); !net.Arch.Equal(nntest.Arch("16x1")) {
+		t.Errorf("a tower comes back as %s", net.Arch)
+	}
+	mixed := nntest.AttentionNets()["dense"].WithHead(nn.Policy, "soft")
+	*mixed.Named(nn.Policy, "soft") = nn.Head{Output: nn.Policy, Name: "soft", Kind: nn.PolicyConvolutional}
+	if err := WriteNet(new(bytes.Buffer), nntest.Net(mixed, 3), nil, Float32); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("a convolutional policy behind an attention body: %v", err)
+	}
+	for say, spoil := range map[string]func(*netpb.Weights){
+		"none is vanilla": func(w *netpb.Weights) { w.PolicyHeads.Vanilla = nil },
+		"none is winner":  func(w *netpb.Weights) { w.ValueHeads.Winner = nil },
 	} {
-		if _, _, err := ReadHeads(bytes.NewReader(data), want); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), say) {
-			t.Errorf("%v, want %q", err, say)
+		f := severalHeads(t, [3]*nn.Net{nntest.Net(a, 5), nntest.Net(a, 5), nntest.Net(a, 5)})
+		spoil(f.Weights)
+		if _, _, err := ReadNet(bytes.NewReader(marshal(t, f))); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), say) {
+			t.Errorf("%s: %v", say, err)
 		}
-	}
-	// A file of one head each has the usual ones.
-	one := writtenNet(t, nets[0], nil, Float32)
-	if _, _, err := ReadHeads(bytes.NewReader(one), Heads{"vanilla", "winner"}); err != nil {
-		t.Error(err)
-	}
-	if _, _, err := ReadHeads(bytes.NewReader(one), Heads{Value: "q"}); err == nil || !strings.Contains(err.Error(), "the file has winner") {
-		t.Errorf("a file without it: %v", err)
 	}
 }

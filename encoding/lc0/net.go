@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -37,8 +36,8 @@ type NetInfo struct {
 	MinVersion    [3]uint32 // of the engine: major, minor, patch
 	TrainingSteps uint32
 	Folded        bool // no convolution has batch norm: it is folded into the weights
-	// OtherHeads are those that the net does not take, such as "policy optimistic".
-	// ReadNet and ReadHeads alone set it.
+	// OtherHeads are those of the file that the net cannot have, such as "policy opponent".
+	// ReadNet alone sets it.
 	OtherHeads string
 }
 
@@ -51,14 +50,10 @@ func IsNet(head []byte) bool {
 // ReadNet reads a network file, gzipped or not: residual towers with or without
 // squeeze-and-excitation, attention bodies with or without smolgen, all input formats,
 // convolutional, classical or attention policy, WDL or scalar value, moves left or none,
-// all layer encodings. The net computes
+// all layer encodings, several policy and value heads. The net computes
 // what Leela's does, up to rounding. Errors wrap ErrCorrupt, ErrUnsupported, or
 // are the reader's.
-func ReadNet(r io.Reader) (*nn.Net, *NetInfo, error) { return ReadHeads(r, Heads{}) }
-
-// ReadHeads is ReadNet that takes the wanted heads. One that the file lacks is
-// ErrUnsupported.
-func ReadHeads(r io.Reader, want Heads) (*nn.Net, *NetInfo, error) {
+func ReadNet(r io.Reader) (*nn.Net, *NetInfo, error) {
 	data, err := unpack(r)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read Leela net: %w", err)
@@ -74,22 +69,14 @@ func ReadHeads(r io.Reader, want Heads) (*nn.Net, *NetInfo, error) {
 		return nil, nil, fmt.Errorf("read Leela net: %w: magic %#x, want %#x", ErrCorrupt, file.GetMagic(), netMagic)
 	}
 	format := networkFormat(&file)
-	others, err := pickHeads(made(&file.Weights), want)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read Leela net: %w", err)
-	}
-	net, folded, err := convert(&file, format)
+	net, info, err := convert(&file, format)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read Leela net: %w", err)
 	}
 	v := file.GetMinVersion()
-	return net, &NetInfo{
-		License:       file.GetLicense(),
-		MinVersion:    [3]uint32{v.GetMajor(), v.GetMinor(), v.GetPatch()},
-		TrainingSteps: file.GetTrainingParams().GetTrainingSteps(),
-		Folded:        folded,
-		OtherHeads:    strings.Join(others, ", "),
-	}, nil
+	info.License, info.TrainingSteps = file.GetLicense(), file.GetTrainingParams().GetTrainingSteps()
+	info.MinVersion = [3]uint32{v.GetMajor(), v.GetMinor(), v.GetPatch()}
+	return net, info, nil
 }
 
 // unpack returns the protobuf bytes.

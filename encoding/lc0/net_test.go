@@ -170,6 +170,7 @@ func FuzzReadNet(f *testing.F) {
 	add("2x1-plain-scalar-noml", &NetInfo{Folded: true}, Float32)
 	add("1x1-se2-mish", nil, BFloat16)
 	add("1x1-noml", nil, Float16)
+	add("1x1x1h-soft-q", nil, Float16)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		n, info, err := ReadNet(bytes.NewReader(data))
 		if err != nil {

@@ -15,8 +15,8 @@ import (
 )
 
 // Engines that a written file needs at least: for a residual tower, for mish and the
-// attention policy, for attention bodies and those of a dense embedding, for layers that
-// are not Linear16.
+// attention policy, for attention bodies, for those of a dense embedding or with several
+// heads of an output, for layers that are not Linear16.
 var (
 	versionTower     = [3]uint32{0, 21, 0}
 	versionMish      = [3]uint32{0, 29, 0}
@@ -58,10 +58,10 @@ func netFile(net *nn.Net, info *NetInfo, e LayerEncoding) (*netpb.Net, error) {
 	if !e.known() {
 		return nil, fmt.Errorf("%w: %s of weights", ErrUnsupported, e)
 	}
-	net = net.Playing()
 	if err := errors.Join(net.Validate(), net.CheckFinite(), net.Arch.Only("a Leela network file", kinds...)); err != nil {
 		return nil, err
 	}
+	net = net.Keep(func(h nn.Head) bool { return h.Plays() || h.Name != "" && net.Arch.Attention() })
 	if err := checkPolicy(net.Arch); err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func minVersion(a nn.Arch, v [3]uint32, e LayerEncoding) [3]uint32 {
 	raise(true, versionTower)
 	raise(a.Activation == nn.Mish || a.Head(nn.Policy).Attends(), versionMish)
 	raise(a.Attention(), versionAttention)
-	raise(a.Blocks[0].Kind == nn.BlockDenseEmbedding, versionDense)
+	raise(a.Blocks[0].Kind == nn.BlockDenseEmbedding || hasFurther(a), versionDense)
 	raise(e != Linear16, versionEncodings)
 	return v
 }
@@ -124,7 +124,7 @@ func formatOf(a nn.Arch) *netpb.NetworkFormat {
 	}
 	if a.Attention() {
 		last := a.Blocks[len(a.Blocks)-1]
-		f.Network = proto.Int32(networkAttention)
+		f.Network = choose(hasFurther(a), networkHeads, networkAttention)
 		f.InputEmbedding = choose(a.Blocks[0].Kind == nn.BlockDenseEmbedding, embeddingDense, embeddingMap)
 		f.FfnActivation = proto.Int32(activationNumber(last.HiddenActivation))
 		if last.Kind == nn.BlockSmolgen {
@@ -132,6 +132,10 @@ func formatOf(a nn.Arch) *netpb.NetworkFormat {
 		}
 	}
 	return f
+}
+
+func hasFurther(a nn.Arch) bool {
+	return slices.ContainsFunc(a.Heads, func(h nn.Head) bool { return h.Name != "" })
 }
 
 // netBuilder makes the layers of a file.
@@ -143,14 +147,17 @@ type netBuilder struct {
 }
 
 func (b *netBuilder) weights() *netpb.Weights {
-	w := &netpb.Weights{}
+	w, further := &netpb.Weights{}, furtherHeads{}
 	if last := b.net.Arch.Blocks[len(b.net.Arch.Blocks)-1]; last.Heads > 0 {
 		w.Headcount = proto.Uint32(uint32(last.Heads))
 	}
-	if h := b.net.Arch.Head(nn.Policy); h.Heads > 0 {
-		w.PolHeadcount = proto.Uint32(uint32(h.Heads))
+	for _, h := range b.net.Arch.Heads {
+		if h.Heads > 0 {
+			further.of(w, h).PolHeadcount = proto.Uint32(uint32(h.Heads))
+		}
 	}
-	eachLayer(b.net.Arch, w, b)
+	eachLayer(b.net.Arch, w, further, b)
+	further.gather(w)
 	return w
 }
 
@@ -189,7 +196,7 @@ func (b *netBuilder) conv(conv, bn string, at **netpb.ConvBlock) {
 // without batch norm.
 func foldedNet(n *nn.Net) *nn.Net {
 	out := n.Clone()
-	for _, l := range nn.Fold(n).All() {
+	for _, l := range nn.FoldAll(n).All() {
 		for _, c := range l.Convs {
 			if c.BN != "" {
 				copy(out.Get(c.Name+".weight"), c.Weight)

@@ -198,7 +198,7 @@ func (b *onnxBuilder) attentionPolicy(x string, h nn.Head) {
 	const name, none = "/policy", 3
 	x = b.activation(name+"/dense1", b.layer(name+"/dense1", x, "policy.embedding", 1), b.arch.PolicyActivation())
 	for i := range h.Encoders {
-		x = b.encoder(fmt.Sprintf("%s/encoder%d", name, i), x, nn.PolicyEncoderName(i), b.arch.PolicyEncoder(), nn.PolicyResidual())
+		x = b.encoder(fmt.Sprintf("%s/encoder%d", name, i), x, h.EncoderName(i), b.arch.PolicyEncoder(h), nn.PolicyResidual())
 	}
 	k := b.layer(name+"/K", x, "policy.k", 1)
 	y := b.layer(name+"/Q", x, "policy.q", 1/math.Sqrt(float64(h.Hidden)))

@@ -1062,11 +1062,11 @@ const (
 	Loss_HUBER Loss_Kind = 3
 	// WEIGHTS: half the sum of squares of all weight tensors.
 	Loss_L2 Loss_Kind = 4
-	// POLICY, beside CROSS_ENTROPY: both sides to the power of 1 / temperature, so that unlikely moves count more.
+	// POLICY, of a further head or beside CROSS_ENTROPY: both sides to the power of 1 / temperature, so that unlikely moves count more.
 	Loss_SOFT_CROSS_ENTROPY Loss_Kind = 5
 	// SURVIVAL: the mean over the men.
 	Loss_BINARY_CROSS_ENTROPY Loss_Kind = 6
-	// POLICY, beside CROSS_ENTROPY and a loss of SHORT_TERM: a row counts by how far its target came out above the
+	// POLICY, of a further head or beside CROSS_ENTROPY, and beside a loss of SHORT_TERM: a row counts by how far its target came out above the
 	// short-term value, in that value's own standard deviations: sigmoid(3 (z - strength)).
 	Loss_OPTIMISTIC_CROSS_ENTROPY Loss_Kind = 7
 )
@@ -6378,7 +6378,10 @@ type Loss struct {
 	// Of SOFT_CROSS_ENTROPY.
 	Temperature *float64 `protobuf:"fixed64,8,opt,name=temperature,def=4" json:"temperature,omitempty"`
 	// Of OPTIMISTIC_CROSS_ENTROPY: a row half counts where the target is so many standard deviations above the value.
-	Strength      *float64 `protobuf:"fixed64,10,opt,name=strength,def=2" json:"strength,omitempty"`
+	Strength *float64 `protobuf:"fixed64,10,opt,name=strength,def=2" json:"strength,omitempty"`
+	// A further head of the net, beside the one that plays: "optimistic" or "soft" of POLICY, "q" or "st" of VALUE.
+	// A training that begins with the loss gives its net this head. Empty = the main head. Only CPUs train the others.
+	HeadName      *string `protobuf:"bytes,11,opt,name=head_name,json=headName" json:"head_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6491,6 +6494,13 @@ func (x *Loss) GetStrength() float64 {
 		return *x.Strength
 	}
 	return Default_Loss_Strength
+}
+
+func (x *Loss) GetHeadName() string {
+	if x != nil && x.HeadName != nil {
+		return *x.HeadName
+	}
+	return ""
 }
 
 type SWA struct {
@@ -8125,7 +8135,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x06Warmup\x12=\n" +
 	"\x05steps\x18\x01 \x01(\x03:\x010B$\x8a\xb5\x18\b[0,1e15]\x92\xb5\x18\x10\n" +
 	"\fwarmup-steps\x18\t\xa0\xb5\x18\x01R\x05steps\x12\x1d\n" +
-	"\x06katago\x18\x02 \x01(\b:\x05falseR\x06katago\"\xcb\x06\n" +
+	"\x06katago\x18\x02 \x01(\b:\x05falseR\x06katago\"\xe8\x06\n" +
 	"\x04Loss\x123\n" +
 	"\x04head\x18\x01 \x01(\x0e2\x1f.chessbrain.config.v1.Loss.HeadR\x04head\x123\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1f.chessbrain.config.v1.Loss.KindR\x04kind\x12A\n" +
@@ -8138,7 +8148,8 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x06metric\x18\a \x01(\tR\x06metric\x120\n" +
 	"\vtemperature\x18\b \x01(\x01:\x014B\v\x8a\xb5\x18\a(1,100]R\vtemperature\x12+\n" +
 	"\bstrength\x18\n" +
-	" \x01(\x01:\x012B\f\x8a\xb5\x18\b[-10,10]R\bstrength\"q\n" +
+	" \x01(\x01:\x012B\f\x8a\xb5\x18\b[-10,10]R\bstrength\x12\x1b\n" +
+	"\thead_name\x18\v \x01(\tR\bheadName\"q\n" +
 	"\x04Head\x12\n" +
 	"\n" +
 	"\x06POLICY\x10\x00\x12\t\n" +

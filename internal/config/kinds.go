@@ -50,9 +50,8 @@ const NetBuiltin = "builtin"
 // nothing is said: enough to play sensibly, and the same on every machine.
 const defaultEngineNodes = 1000
 
-// NetPath returns the path in a net's name, and the heads that the name chooses of a file
-// of Leela's: policy and value, each "" for the usual one. FILE:policy=soft:value=q is a name
-// with both.
+// NetPath returns the path in a net's name, and the heads that the name chooses of its
+// file: policy and value, each "" for no choice. FILE:policy=soft:value=q is a name with both.
 func NetPath(name string) (path, policy, value string) {
 	path = name
 	for {

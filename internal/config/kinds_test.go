@@ -3,10 +3,13 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/chessbrain/chessbrain/trainer"
 )
 
 // resolved is the configuration of a file's text, "" = none, and a --net, "" = none.
@@ -206,6 +209,15 @@ func TestNetPath(t *testing.T) {
 		path, policy, value := NetPath(name)
 		if got := [3]string{path, policy, value}; got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestHeadNames: the schema's further heads are the trainer's.
+func TestHeadNames(t *testing.T) {
+	for head := range Loss_Head_name {
+		if got, want := headNames[Loss_Head(head)], trainer.HeadNames(trainer.Head(strings.ToLower(Loss_Head(head).String()))); !slices.Equal(got, want) {
+			t.Errorf("%s has %q, want %q", Loss_Head(head), got, want)
 		}
 	}
 }

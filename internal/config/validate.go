@@ -232,6 +232,9 @@ var kindsOf = map[Loss_Head][]Loss_Kind{
 	Loss_SHORT_TERM: {Loss_MSE},
 }
 
+// headNames lists the further heads of an output, as trainer.HeadNames does.
+var headNames = map[Loss_Head][]string{Loss_POLICY: {"optimistic", "soft"}, Loss_VALUE: {"q", "st"}}
+
 // validateTraining checks losses, learning-rate rules and warm-up.
 func validateTraining(t *Training, complain complainFunc) {
 	metrics, learns := map[string]bool{}, false
@@ -243,6 +246,8 @@ func validateTraining(t *Training, complain complainFunc) {
 			complain(path, "", "give it all three", "head, kind or metric is missing")
 		case !slices.Contains(kinds, l.GetKind()):
 			complain(path+".kind", l.GetKind().String(), "", "does not belong to head %v, which has %v", l.GetHead(), kinds)
+		case l.GetHeadName() != "" && !slices.Contains(headNames[l.GetHead()], l.GetHeadName()):
+			complain(path+".head_name", quote(l.GetHeadName()), "", "is none of %q, which head %v has besides its main one", headNames[l.GetHead()], l.GetHead())
 		case metrics[l.GetMetric()]:
 			complain(path+".metric", quote(l.GetMetric()), "give each loss its own name", "is there twice")
 		case strings.ContainsFunc(l.GetMetric(), func(r rune) bool { return !unicode.IsPrint(r) }):

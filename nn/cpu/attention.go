@@ -305,8 +305,8 @@ func packAttentionPolicy(n *nn.Net, l nn.Layers, p kernel.Precision) *attentionP
 		embedding: packDense(l.Dense[0], p), qk: stacked(p, pad(scaled(l.Dense[1], 1/math.Sqrt(float64(units)))), pad(l.Dense[2])),
 		units: padded, act: kernel.ActOf(a.PolicyActivation()), moves: encoding.AttentionPolicyIndex(),
 	}
-	if encoders := a.Head(nn.Policy).Encoders; encoders > 0 {
-		s := attentionPacker{n, p}.stack(nn.PolicyEncoderName, 0, slices.Repeat([]nn.Block{a.PolicyEncoder()}, encoders), nn.PolicyResidual())
+	if h := *a.Head(nn.Policy); h.Encoders > 0 {
+		s := attentionPacker{n, p}.stack(h.EncoderName, 0, slices.Repeat([]nn.Block{a.PolicyEncoder(h)}, h.Encoders), nn.PolicyResidual())
 		out.stack = &s
 	}
 	for row := range slices.Chunk(l.Dense[3].Weight, units) {

@@ -51,6 +51,7 @@ func (h Head) Output() string {
 // an optimistic policy.
 type Term struct {
 	Head   Head
+	Name   string  // of the head in nn.Arch, "" = the main one
 	Weight float64 // factor in the objective
 	// Temperature, of the policy, if not 0: both the target and the net's policy are taken
 	// to the power of 1/Temperature and normalised.
@@ -63,6 +64,9 @@ type Term struct {
 	Other      encoding.Target // blended in with share Ratio; a row that knows one of the two only learns that one
 	Ratio      float32         // [0,1]; 0 = Target alone, 1 = Other alone
 }
+
+// Prefix is that of the head in nn.Arch that the term is about.
+func (t *Term) Prefix() string { return nn.Head{Output: t.Head.Output(), Name: t.Name}.Prefix() }
 
 // Config is what a Trainer needs to know before the first step.
 type Config struct {

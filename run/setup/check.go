@@ -59,6 +59,7 @@ func CheckConfig(e *config.Effective) error {
 	if c.GetModel().GetArch().GetSparse() != nil {
 		refuse(slices.Contains(towerExporters, x.GetExporter()), "export.exporter", "use safetensors, or take a tower such as --net 64x6",
 			"Leela's formats hold towers, and this net is sparse")
+		refuse(further(c), "training.losses", "leave head_name away, or take a tower such as --net 64x6", "a sparse net has no further heads")
 	}
 	arch := c.GetModel().GetArch()
 	refuse(arch.GetAttention() != nil && arch.GetPolicyHead() != config.Arch_ATTENTION && x.GetExporter() == "lc0", "model.arch.policy_head",
@@ -77,7 +78,7 @@ var towerExporters = []string{"lc0", "onnx"}
 func TakesSparse(e *config.Effective) bool {
 	named := e.Config.GetModel().GetNet() != "" ||
 		slices.ContainsFunc(archFields, func(field string) bool { return e.Origin("model.arch."+field) != "default" })
-	return !named && TrainerDevice(e.Config) == onCPU && PlayerDevice(e.Config) == onCPU && !slices.Contains(towerExporters, e.Config.GetExport().GetExporter())
+	return !named && !further(e.Config) && TrainerDevice(e.Config) == onCPU && PlayerDevice(e.Config) == onCPU && !slices.Contains(towerExporters, e.Config.GetExport().GetExporter())
 }
 
 // CheckTrains refuses what only a process that plays and does not train can do.

@@ -39,15 +39,16 @@ type growth []growStep
 
 // growthOf reads loop.grow.
 func growthOf(e *config.Effective) (growth, error) {
-	g, err := parseGrowth(e.Config.GetLoop().GetGrow(), auxiliary(e.Config))
+	g, err := parseGrowth(e.Config.GetLoop().GetGrow(), e.Config)
 	if err != nil {
 		return nil, e.Errorf("loop.grow", "want NET@ROWS or NET@ELOelo, such as 64x6@2000000,128x10@1200elo", "%v", err)
 	}
 	return g, nil
 }
 
-// parseGrowth reads "64x6@2000000,128x10@1200elo". A net is a name, or JSON.
-func parseGrowth(text string, auxiliary bool) (g growth, err error) {
+// parseGrowth reads "64x6@2000000,128x10@1200elo". A net is a name, or JSON, and gets the
+// heads that losses want.
+func parseGrowth(text string, c *config.Config) (g growth, err error) {
 	var rows, rest string
 	for rest = strings.TrimSpace(text); rest != ""; rest = strings.TrimSpace(rest) {
 		var s growStep
@@ -76,9 +77,7 @@ func parseGrowth(text string, auxiliary bool) (g growth, err error) {
 		if s.elo && s.from > maxElo {
 			return nil, fmt.Errorf("step %d begins at %d Elo: want at most %d", len(g)+1, s.from, maxElo)
 		}
-		if auxiliary {
-			s.arch = s.arch.WithAuxiliary()
-		}
+		s.arch = learning(c, s.arch)
 		g = append(g, s)
 	}
 	return g, nil
@@ -104,9 +103,7 @@ func (g growth) check(a nn.Arch) error {
 
 // checkGrowth refuses a loop.grow that cannot be done from a net of a.
 func checkGrowth(e *config.Effective, a nn.Arch) error {
-	if auxiliary(e.Config) {
-		a = a.WithAuxiliary()
-	}
+	a = learning(e.Config, a)
 	g, err := growthOf(e)
 	if err != nil {
 		return err

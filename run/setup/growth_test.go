@@ -38,14 +38,14 @@ func TestParseGrowth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := parseGrowth(" 16x1 @0, "+string(text)+"@ 7000,b6c64@9000000000", false)
+	g, err := parseGrowth(" 16x1 @0, "+string(text)+"@ 7000,b6c64@9000000000", nil)
 	if err != nil || len(g) != 3 || g[0].arch.String() != "16x1-se" || !g[1].arch.Equal(large) || g[1].from != 7000 || g[2].from != 9e9 {
 		t.Errorf("%v %v", g, err)
 	}
-	if g, err := parseGrowth("16x1@9, 32x2@0elo,64x4@20,b6c64@1200elo", false); err != nil || g[0].elo || !g[1].elo || g[2].elo || !g[3].elo || g[3].from != 1200 {
+	if g, err := parseGrowth("16x1@9, 32x2@0elo,64x4@20,b6c64@1200elo", nil); err != nil || g[0].elo || !g[1].elo || g[2].elo || !g[3].elo || g[3].from != 1200 {
 		t.Errorf("rows and Elo: %v %v", g, err)
 	}
-	if g, err := parseGrowth("  ", false); g != nil || err != nil {
+	if g, err := parseGrowth("  ", nil); g != nil || err != nil {
 		t.Errorf("nothing: %v %v", g, err)
 	}
 	for text, want := range map[string]string{
@@ -71,7 +71,7 @@ func TestParseGrowth(t *testing.T) {
 		`{"blocks":`:                    "step 1: ",
 		"64x6@1,128x6-nil@2":            `unknown suffix "nil"`,
 	} {
-		if _, err := parseGrowth(text, false); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parseGrowth(text, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
@@ -80,7 +80,7 @@ func TestParseGrowth(t *testing.T) {
 // TestGrown: the last step that is due holds. A net that grew does not grow to what it was,
 // whatever the schedule says of steps that it has done.
 func TestGrown(t *testing.T) {
-	g, err := parseGrowth("32x2@100,64x4@200", false)
+	g, err := parseGrowth("32x2@100,64x4@200", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

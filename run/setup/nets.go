@@ -27,7 +27,7 @@ const (
 	MetaName    = "name"
 	MetaStep    = "step" // optimizer steps
 	MetaLicense = "license"
-	// MetaOtherHeads lists the heads of a file of Leela's that the net did not take.
+	// MetaOtherHeads lists the heads of a file that the net did not take.
 	MetaOtherHeads = "other_heads"
 )
 
@@ -63,7 +63,7 @@ func ReadArch(path string) (nn.Arch, error) {
 // not its name, says what it is. A net of Leela's that the rooms here cannot
 // hold is lc0.ErrUnsupported.
 func ReadNetFile(name string) (*nn.Net, map[string]string, error) {
-	path, policy, value := config.NetPath(name)
+	path, _, _ := config.NetPath(name)
 	f, err := fsx.Open(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read net: %w", err)
@@ -75,7 +75,7 @@ func ReadNetFile(name string) (*nn.Net, map[string]string, error) {
 		return nil, nil, fmt.Errorf("read net %s: %w", path, err)
 	}
 	if lc0.IsNet(head) {
-		net, info, err := lc0.ReadHeads(r, lc0.Heads{Policy: policy, Value: value})
+		net, info, err := lc0.ReadNet(r)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read net %s: %w", path, err)
 		}
@@ -84,13 +84,10 @@ func ReadNetFile(name string) (*nn.Net, map[string]string, error) {
 		if info.OtherHeads != "" {
 			meta[MetaOtherHeads] = info.OtherHeads
 		}
-		return net, meta, nil
+		return choose(name, net, meta)
 	}
 	if bytes.HasPrefix(head, []byte{0x08}) && !bytes.HasPrefix(head[min(8, len(head)):], []byte("{")) {
 		return nil, nil, fmt.Errorf("read net %s: %w", path, ErrONNX)
-	}
-	if path != name {
-		return nil, nil, fmt.Errorf("read net %s: %w: only in a file of Leela's are there heads to choose from", name, lc0.ErrUnsupported)
 	}
 	net, meta, err := nn.ReadSafetensors(r)
 	if _, bad := errors.AsType[*nn.FormatError](err); bad && bytes.HasPrefix(head[min(4, len(head)):], []byte("\x00\x00\x00\x00{")) {
@@ -98,6 +95,22 @@ func ReadNetFile(name string) (*nn.Net, map[string]string, error) {
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("read net %s: neither Leela's .pb.gz nor safetensors of ours, name another file: %w", path, err)
+	}
+	return choose(name, net, meta)
+}
+
+// choose takes the heads that a net's name chooses, and adds those that it leaves to meta.
+func choose(name string, net *nn.Net, meta map[string]string) (*nn.Net, map[string]string, error) {
+	_, policy, value := config.NetPath(name)
+	net, others, err := net.Choose(policy, value)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read net %s: %w", name, err)
+	}
+	if before := meta[MetaOtherHeads]; before != "" {
+		others = append(others, before)
+	}
+	if len(others) > 0 {
+		meta[MetaOtherHeads] = strings.Join(others, ", ")
 	}
 	return net, meta, nil
 }
@@ -225,13 +238,10 @@ func archOfFile(name string) (nn.Arch, error) {
 
 // InitialNet returns the weights that a configuration names: those of the net file
 // that the configuration names, the net inside the program, or seeded ones; with an
-// auxiliary head where a loss wants one.
+// the heads that losses want.
 func InitialNet(e *config.Effective, seed uint64) (*nn.Net, error) {
-	learns := func(net *nn.Net) *nn.Net { // a file of a net that plays has no auxiliary head
-		if auxiliary(e.Config) {
-			return net.WithAuxiliary(seed)
-		}
-		return net
+	learns := func(net *nn.Net) *nn.Net { // a file of a net that plays lacks heads that only learn
+		return net.WithHeads(learning(e.Config, net.Arch), seed)
 	}
 	switch name := e.Config.GetModel().GetNet(); {
 	case name == config.NetBuiltin:

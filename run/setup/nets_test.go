@@ -2,11 +2,14 @@ package setup
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/encoding/lc0"
 	"github.com/chessbrain/chessbrain/nn"
 )
 
@@ -36,6 +39,39 @@ func TestDamagedNet(t *testing.T) {
 		}
 		if _, err := ReadNet(path); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
+		}
+	}
+}
+
+// A net's name chooses of its heads, in files of ours as in Leela's, and says which are left.
+func TestNamedHeads(t *testing.T) {
+	arch, err := nn.ParseArch("8x1x1h-soft-q-st")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := nn.Init(arch, 1)
+	var ours, leelas bytes.Buffer
+	if err := errors.Join(nn.WriteSafetensors(&ours, n, nil), lc0.WriteNet(&leelas, n, nil, lc0.Float32)); err != nil {
+		t.Fatal(err)
+	}
+	for file, data := range map[string][]byte{"n.safetensors": ours.Bytes(), "n.pb.gz": leelas.Bytes()} {
+		path := filepath.Join(t.TempDir(), file)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all, meta, err := ReadNetFile(path)
+		if err != nil || !all.Arch.Equal(arch) || meta[MetaOtherHeads] != "" {
+			t.Fatalf("%s: %v, without %q", file, err, meta[MetaOtherHeads])
+		}
+		one, meta, err := ReadNetFile(path + ":policy=soft:value=q")
+		if err != nil || one.Arch.String() != "8x1x1h" || meta[MetaOtherHeads] != "policy vanilla, value winner, value st" {
+			t.Fatalf("%s: %v, without %q", file, err, meta[MetaOtherHeads])
+		}
+		if !slices.Equal(one.Get("policy.q.weight"), n.Get("policy.soft.q.weight")) || !slices.Equal(one.Get("value.fc2.bias"), n.Get("value.q.fc2.bias")) {
+			t.Errorf("%s: not the heads that were chosen", file)
+		}
+		if _, err := ReadNet(path + ":policy=opponent"); err == nil || !strings.Contains(err.Error(), "the net has vanilla, soft") {
+			t.Errorf("%s: %v", file, err)
 		}
 	}
 }

@@ -86,20 +86,37 @@ func blocksOf(m *config.Arch) []nn.Block {
 	return blocks
 }
 
+// learning returns a with the heads that losses of the configuration want and it lacks: an
+// auxiliary one, and further ones by their names.
+func learning(c *config.Config, a nn.Arch) nn.Arch {
+	all, _ := losses(c.GetTraining().GetLosses())
+	for _, l := range all {
+		if a = a.WithHead(string(l.Head), l.Name); l.Auxiliary() {
+			a = a.WithAuxiliary()
+		}
+	}
+	return a
+}
+
+// further says whether a loss of the configuration is of a further head.
+func further(c *config.Config) bool {
+	return slices.ContainsFunc(c.GetTraining().GetLosses(), func(l *config.Loss) bool { return l.GetHeadName() != "" })
+}
+
 // auxiliary says whether a loss of the configuration is of the auxiliary head.
 func auxiliary(c *config.Config) bool {
 	all, _ := losses(c.GetTraining().GetLosses())
 	return slices.ContainsFunc(all, func(l trainer.Loss) bool { return l.Auxiliary() })
 }
 
-// trainedArch is the net that a configuration makes: that of its model.arch, with an
-// auxiliary head where a loss wants one.
+// trainedArch is the net that a configuration makes: that of its model.arch, with the heads
+// that losses want.
 func trainedArch(c *config.Config) (nn.Arch, error) {
 	a, err := ArchOf(c.GetModel().GetArch())
-	if err == nil && auxiliary(c) {
-		a = a.WithAuxiliary()
+	if err != nil {
+		return a, err
 	}
-	return a, err
+	return learning(c, a), nil
 }
 
 // TrainerConfig returns how a configuration trains a net of the given form. The
@@ -150,7 +167,7 @@ func losses(list []*config.Loss) (all []trainer.Loss, err error) {
 	for i, l := range list {
 		loss := trainer.Loss{
 			Head: trainer.Head(strings.ToLower(l.GetHead().String())), Kind: trainer.LossKind(strings.ToLower(l.GetKind().String())),
-			Target: encoding.Target(l.GetTarget()), Weight: l.GetWeight(), Metric: l.GetMetric(),
+			Name: l.GetHeadName(), Target: encoding.Target(l.GetTarget()), Weight: l.GetWeight(), Metric: l.GetMetric(),
 		}
 		if loss.Kind == trainer.SoftCross {
 			loss.Temperature = l.GetTemperature()

@@ -84,6 +84,35 @@ func TestAuxiliary(t *testing.T) {
 	}
 }
 
+// TestFurtherHeads: a loss with a head's name gives a new net that head; a sparse net is refused.
+func TestFurtherHeads(t *testing.T) {
+	const losses = "training { losses { head: POLICY kind: CROSS_ENTROPY metric: 'p' } losses { head: POLICY head_name: 'soft' kind: SOFT_CROSS_ENTROPY metric: 's' } " +
+		"losses { head: VALUE head_name: 'st' kind: WDL_CROSS_ENTROPY target: ST metric: 'v' } } "
+	for _, c := range []struct{ model, want string }{
+		{"model { net: '16x1' }", "16x1-se-soft-st"}, {"model { arch { attention { width: 8 encoders: 1 heads: 2 } policy_head: ATTENTION } }", "8x1x2h-soft-st"},
+	} {
+		e := resolve(t, losses+c.model)
+		net, err := InitialNet(e, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if net.Arch.String() != c.want || net.Validate() != nil {
+			t.Errorf("%s: %s, %v", c.model, net.Arch, net.Validate())
+		}
+		k, err := TrainerConfig(e.Config, net.Arch)
+		if err != nil || k.Losses[1].Name != "soft" || k.Losses[2].Name != "st" || k.Losses[2].Target != encoding.TargetST {
+			t.Errorf("%s: %+v, %v", c.model, k.Losses, err)
+		}
+	}
+	if TakesSparse(resolve(t, losses)) {
+		t.Error("a sparse net is taken for a training of further heads")
+	}
+	e := resolve(t, losses+"model { arch { sparse { accumulators: 64 } } }")
+	if err := CheckConfig(e); err == nil || !strings.Contains(err.Error(), "a sparse net has no further heads") {
+		t.Errorf("a sparse net: %v", err)
+	}
+}
+
 // TestDefaultLossesAgree: the configuration's default losses and the trainer's
 // are one list.
 func TestDefaultLossesAgree(t *testing.T) {

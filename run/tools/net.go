@@ -25,7 +25,7 @@ import (
 )
 
 // NetForms says what a net may be.
-const NetForms = "a net file (safetensors, or Leela's .pb.gz, where :policy=HEAD and :value=HEAD behind the name choose of several heads), RUN or CHECKPOINT (a directory), RUN@STEP, builtin (the net inside the program), or random-weights:SEED[:ARCH]"
+const NetForms = "a net file (safetensors, or Leela's .pb.gz; :policy=HEAD and :value=HEAD behind the name choose of several heads), RUN or CHECKPOINT (a directory), RUN@STEP, builtin (the net inside the program), or random-weights:SEED[:ARCH]"
 
 // randomWeights begins the description of a net that was never trained.
 const randomWeights = "random-weights"
@@ -86,7 +86,7 @@ func ReadNet(path, forms string) (*Net, error) {
 	switch {
 	case errors.Is(err, setup.ErrONNX):
 		return nil, inputError{fmt.Errorf("%w; want %s", err, forms)}
-	case errors.Is(err, lc0.ErrUnsupported):
+	case errors.Is(err, lc0.ErrUnsupported), errors.Is(err, nn.ErrNoHead):
 		return nil, inputError{err}
 	case err != nil:
 		return nil, err

@@ -19,10 +19,10 @@ func (a Attention) Body(masks *[encoding.NumMasks]uint64, s *encoding.Scalars) [
 	return forward{a.Arch, a.Get}.body(masks, s)
 }
 
-// Policy returns the attention policy head's logits by policy index, over a body's output
-// [channel][64].
-func (a Attention) Policy(x [][]float64) []float64 {
-	return forward{a.Arch, a.Get}.attentionPolicy(x)
+// Policy returns the logits of h, an attention policy head, by policy index, over a body's
+// output [channel][64].
+func (a Attention) Policy(x [][]float64, h nn.Head) []float64 {
+	return forward{a.Arch, a.Get}.attentionPolicy(x, h)
 }
 
 // transposed turns [a][b] into [b][a]: channels and squares.
@@ -185,13 +185,13 @@ func (f forward) smolgen(x [][]float64, name string, b nn.Block) [][]float64 {
 }
 
 // attentionPolicy returns the logits by policy index.
-func (f forward) attentionPolicy(in planes) []float64 {
-	x := activateAll(f.each(transposed(in), "policy.embedding"), f.arch.PolicyActivation())
-	for i := range f.arch.Head(nn.Policy).Encoders {
-		x = transposed(f.encoder(transposed(x), nn.PolicyEncoderName(i), f.arch.PolicyEncoder(), nn.PolicyResidual()))
+func (f forward) attentionPolicy(in planes, h nn.Head) []float64 {
+	x := activateAll(f.each(transposed(in), h.Prefix()+".embedding"), f.arch.PolicyActivation())
+	for i := range h.Encoders {
+		x = transposed(f.encoder(transposed(x), h.EncoderName(i), f.arch.PolicyEncoder(h), nn.PolicyResidual()))
 	}
-	q, k := f.each(x, "policy.q"), f.each(x, "policy.k")
-	promotion := f.each(k[56:], "policy.promotion") // [file][queen, rook, bishop, all]
+	q, k := f.each(x, h.Prefix()+".q"), f.each(x, h.Prefix()+".k")
+	promotion := f.each(k[56:], h.Prefix()+".promotion") // [file][queen, rook, bishop, all]
 	logits := make([]float64, encoding.NumPolicy)
 	for idx, at := range encoding.AttentionPolicyIndex() {
 		from, to := int(at)/64, int(at)%64

@@ -52,6 +52,9 @@ func Forward(n *nn.Net, masks *[encoding.NumMasks]uint64, s *encoding.Scalars, l
 	x := f.body(masks, s)
 	var out Output
 	for _, h := range n.Arch.Heads {
+		if h.Name != "" {
+			continue
+		}
 		y := f.head(x, h)
 		switch h.Output {
 		case nn.Policy:
@@ -248,19 +251,19 @@ func flatten(x planes) []float64 {
 
 // head returns the outputs of a head, before the last activation.
 func (f forward) head(x planes, h nn.Head) []float64 {
-	name := h.Output
+	name := h.Prefix()
 	switch h.Kind {
 	case nn.PolicyConvolutional:
-		y := f.conv(f.unit(x, "policy.conv1", "policy.bn", true), "policy.conv2")
+		y := f.conv(f.unit(x, name+".conv1", name+".bn", true), name+".conv2")
 		logits := make([]float64, encoding.NumPolicy)
 		for idx, at := range encoding.ConvPolicyIndex() {
 			logits[idx] = y[at/64][at%64]
 		}
 		return logits
 	case nn.PolicyAttention, nn.PolicyEncoded:
-		return f.attentionPolicy(x)
+		return f.attentionPolicy(x, h)
 	case nn.PolicyClassical:
-		return f.dense(flatten(f.unit(x, "policy.conv1", "policy.bn", true)), "policy.fc")
+		return f.dense(flatten(f.unit(x, name+".conv1", name+".bn", true)), name+".fc")
 	case nn.HeadFlattened:
 		y := flatten(f.unit(x, name+".conv", name+".bn", true))
 		return f.dense(f.denseAct(y, name+".fc1"), name+".fc2")

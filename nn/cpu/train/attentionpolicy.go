@@ -21,16 +21,17 @@ type attentionPolicy struct {
 	act             kernel.Act
 }
 
-func newAttentionPolicy(e *engine, a nn.Arch, terms []*term) *attentionPolicy {
+func newAttentionPolicy(e *engine, a nn.Arch, of nn.Head, terms []*term) *attentionPolicy {
+	name := of.Prefix()
 	h := &attentionPolicy{
-		embedding: newSquares(e, "policy.embedding"), q: newSquares(e, "policy.q"), k: newSquares(e, "policy.k"),
-		promotion: e.param("policy.promotion.weight"), act: kernel.ActOf(a.PolicyActivation()),
+		embedding: newSquares(e, name+".embedding"), q: newSquares(e, name+".q"), k: newSquares(e, name+".k"),
+		promotion: e.param(name + ".promotion.weight"), act: kernel.ActOf(a.PolicyActivation()),
 	}
 	h.policyLoss = newPolicyLoss(e, terms, encoding.NumAttention, (*kernel.PolicyOffsets)(encoding.AttentionPolicyIndex()))
 	h.wg = newWeightGrads(e, h.embedding, h.q, h.k)
 	h.wg.add(h.promotion)
-	for i := range a.Head(nn.Policy).Encoders {
-		h.encoders = append(h.encoders, newEncoder(e, nn.PolicyEncoderName(i), a.PolicyEncoder(), nn.PolicyResidual()))
+	for i := range of.Encoders {
+		h.encoders = append(h.encoders, newEncoder(e, of.EncoderName(i), a.PolicyEncoder(of), nn.PolicyResidual()))
 		h.encoders[i].addTo(h.wg)
 	}
 	return h

@@ -20,6 +20,7 @@ type conv struct {
 	backwardScratch  int
 	weightGradLength int
 	biasSums         [][]float64 // by slice: sums and sums of squares of dy
+	own              [][]float32 // by worker: see apart
 }
 
 // newConv makes the layer whose weights are prefix.weight, with a bias where the net has
@@ -136,13 +137,13 @@ func (c *conv) inputGrad(g span, dx, dy []float32) {
 
 // weightGrad takes a group's part of the gradients of weights and bias; at is
 // the number of its first board in the slice. finishWeightGrad ends the slice;
-// no other 3x3 layer's weightGrad may come between.
+// no other 3x3 layer's weightGrad may come between, but of layers that are apart.
 func (c *conv) weightGrad(g span, at int, wg *weightGrads, x, dy []float32) {
 	if c.size == 1 { // needs no memory between groups: gradScratch may be another layer's
 		c.addGrad(g, wg.from(g.slice, c.weight, c.co*c.ci), wg.from(g.slice, c.bias, c.co), x, dy)
 		return
 	}
-	kernel.Conv3WeightGradAdd(c.e.workerScratch(g, gradScratch, c.weightGradLength), x, dy, at, g.n, c.ci, c.co, c.e.precision)
+	kernel.Conv3WeightGradAdd(c.gradSpace(g), x, dy, at, g.n, c.ci, c.co, c.e.precision)
 	if c.bias >= 0 {
 		sums := c.biasSums[g.slice]
 		clear(sums)
@@ -152,6 +153,25 @@ func (c *conv) weightGrad(g span, at int, wg *weightGrads, x, dy []float32) {
 			bias[i] += float32(v)
 		}
 	}
+}
+
+// apart gives a 3x3 layer its own memory for what groups leave to each other: several
+// convolutional policy heads work together.
+func (c *conv) apart() {
+	if c.size == 3 {
+		c.own = make([][]float32, len(c.e.scratch))
+		for worker := range c.own {
+			c.own[worker] = make([]float32, c.weightGradLength)
+		}
+	}
+}
+
+// gradSpace is the worker's memory of a 3x3 layer's weight gradient, over the groups of a slice.
+func (c *conv) gradSpace(s span) []float32 {
+	if c.own != nil {
+		return c.own[s.worker]
+	}
+	return c.e.workerScratch(s, gradScratch, c.weightGradLength)
 }
 
 // addGrad adds a group's part of the gradients of a fully connected layer's weights and
@@ -176,7 +196,7 @@ func (c *conv) restore() {
 // finishWeightGrad puts the slice's gradient of the weights into wg.
 func (c *conv) finishWeightGrad(s span, wg *weightGrads) {
 	if c.size == 3 {
-		kernel.Conv3WeightGradSum(wg.of(s.slice, c.weight), c.e.workerScratch(s, gradScratch, c.weightGradLength), s.n, c.ci, c.co, c.e.precision)
+		kernel.Conv3WeightGradSum(wg.of(s.slice, c.weight), c.gradSpace(s), s.n, c.ci, c.co, c.e.precision)
 	}
 }
 

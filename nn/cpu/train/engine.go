@@ -58,7 +58,7 @@ type engine struct {
 	// towerGrad [capacity][64][filters] is the gradient of the tower's activations,
 	// on its way down; grads are others, of one layer's backward pass.
 	towerGrad []float32
-	grads     [numGradBuffers][]float32
+	grads     [][]float32
 
 	features encoding.SparseFeatures // of a sparse net
 
@@ -76,7 +76,7 @@ type engine struct {
 func newEngine(a nn.Arch, capacity, workers int, bnMomentum float64, p kernel.Precision) *engine {
 	e := &engine{
 		pool: newPool(workers), act: kernel.ActOf(a.Activation), capacity: capacity, precision: p,
-		bnMomentum: bnMomentum, version: 1, lossScale: 1,
+		bnMomentum: bnMomentum, version: 1, lossScale: 1, grads: make([][]float32, 1+len(a.Heads)),
 		scratch: make([][numScratch][]float32, workers), workspaces: make([]workspace, workers), sliceSpaces: make([]workspace, workers), slice: sliceBoards(capacity),
 	}
 	if a.Sparse() {
@@ -163,16 +163,9 @@ func (e *engine) workerScratch(s span, use scratchUse, n int) []float32 {
 	return (*b)[:n]
 }
 
-// The gradient buffers: one for the tower's layers, and one for each head, as
-// heads work together.
-const (
-	towerBuffer = iota
-	policyBuffer
-	valueBuffer
-	movesLeftBuffer
-	auxiliaryBuffer
-	numGradBuffers
-)
+// towerBuffer is the gradient buffer of the tower's layers. Behind it each head has its
+// own, as heads work together.
+const towerBuffer = 0
 
 // gradBuffer returns activation-gradient buffer k for width floats a board. It is
 // only valid within one layer's backward pass, and what it carries to the next phase.

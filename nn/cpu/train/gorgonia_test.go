@@ -118,7 +118,7 @@ func TestGradientsAgainstStock(t *testing.T) {
 	h := s.relu(s.batchNorm(s.conv(x, "tower.0.conv1"), "tower.0.bn1"))
 	h = s.batchNorm(s.conv(h, "tower.0.conv2"), "tower.0.bn2")
 	x = s.relu(gorgonia.Must(gorgonia.Add(h, x)))
-	p := s.conv(s.relu(s.batchNorm(s.conv(x, policyConv), policyBN)), policyPlanes)
+	p := s.conv(s.relu(s.batchNorm(s.conv(x, "policy.conv1"), "policy.bn")), "policy.conv2")
 	p = gorgonia.Must(gorgonia.BroadcastAdd(p, s.params["policy.conv2.bias"], nil, perChannel))
 	v := s.relu(s.batchNorm(s.conv(x, "value.conv"), "value.bn"))
 	v = gorgonia.Must(gorgonia.Reshape(s.once(v), tensor.Shape{n, 64 * arch.Head(nn.Value).Channels}))

@@ -27,6 +27,18 @@ func testConfig(a nn.Arch, capacity int) device.Config {
 	if a.Head(nn.Auxiliary) != nil {
 		terms = append([]device.Term{{Head: device.Policy, Weight: 2, Temperature: 4}, optimisticTerm}, append(terms, auxiliaryTerms...)...)
 	}
+	for _, h := range a.Heads {
+		switch t := (device.Term{Head: device.Value, Name: h.Name, Weight: .7, Target: encoding.TargetRoot}); {
+		case h.Name == "optimistic" && a.Head(nn.Auxiliary) != nil:
+			t = optimisticTerm
+			t.Name = h.Name
+			terms = append(terms, t)
+		case h.Output == nn.Policy && h.Name != "":
+			terms = append(terms, device.Term{Head: device.Policy, Name: h.Name, Weight: 2, Temperature: 4})
+		case h.Name != "":
+			terms = append(terms, t)
+		}
+	}
 	return device.Config{
 		Arch: a, Capacity: capacity, Workers: 1, Terms: terms, BNMomentum: .1, L2: 1e-3,
 		Optimizer: "sgd", Momentum: .9, Beta1: .9, Beta2: .999, Epsilon: 1e-8, Decay: .01,
@@ -139,6 +151,10 @@ func TestGradients(t *testing.T) {
 	for name, arch := range nntest.AttentionNets() {
 		nets["attention, "+name] = arch
 	}
+	nets["further heads"] = nntest.Arch("16x1-classical-pooled-optimistic-soft-q-st-aux")
+	nets["further heads, scalar"] = nntest.Arch("16x1-plain-scalar-noml-soft-q")
+	encoded := nets["attention, encoded twice"]
+	nets["attention, further heads"] = encoded.WithAuxiliary().WithHead(nn.Policy, "optimistic").WithHead(nn.Policy, "opponent").WithHead(nn.Value, "st")
 	nets["attention, heads of a tower"] = nntest.Arch("16x1x2h-convolutional-pooled")
 	for name, arch := range nets {
 		for _, mode := range []bnMode{batchStats, runningStats} {
@@ -146,7 +162,7 @@ func TestGradients(t *testing.T) {
 				continue // its body has no batch norm
 			}
 			t.Run(fmt.Sprintf("%s, batch norm mode %d", name, mode), func(t *testing.T) {
-				if testing.Short() && name != "se" {
+				if testing.Short() && name != "se" && name != "further heads" {
 					t.Skip("short: only the default kind of net")
 				}
 				net, cfg := nntest.Net(arch, 6), testConfig(arch, 3)
@@ -198,7 +214,7 @@ func checkGradients(t *testing.T, net *nn.Net, cfg device.Config, b *encoding.Tr
 // vanishes says whether a parameter has no effect: a bias of an encoder's keys adds the same
 // to all that a softmax compares.
 func vanishes(name string) bool {
-	return strings.HasSuffix(name, ".k.bias") && name != "policy.k.bias"
+	return strings.HasSuffix(name, ".k.bias") && (strings.HasPrefix(name, "tower.") || strings.Contains(name, ".encoder."))
 }
 
 func widen(x []float32) []float64 {

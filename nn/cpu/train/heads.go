@@ -102,12 +102,13 @@ type term struct {
 
 // head is what the output layers share: the losses, the objective, and weight gradients.
 type head struct {
-	e     *engine
-	terms []*term
-	wg    *weightGrads
-	loss  rowLossFunc       // of a value or moves-left head
-	form  string            // of a value head, by which a target is known or not
-	files func(row int) int // of an auxiliary head, see auxRowLoss; nil = 0
+	e      *engine
+	terms  []*term
+	wg     *weightGrads
+	buffer int               // of its gradients
+	loss   rowLossFunc       // of a value or moves-left head
+	form   string            // of a value head, by which a target is known or not
+	files  func(row int) int // of an auxiliary head, see auxRowLoss; nil = 0
 
 	auxiliary func(row int) []float32 // of a policy head: the auxiliary head's outputs
 }

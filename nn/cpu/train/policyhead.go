@@ -5,15 +5,8 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/device"
 	"github.com/chessbrain/chessbrain/nn/kernel"
-)
-
-// Parameters of the policy head, whose second half depends on its kind.
-const (
-	policyConv   = "policy.conv1" // first convolution
-	policyBN     = "policy.bn"
-	policyPlanes = "policy.conv2" // convolutional head: F -> 80 planes
-	policyDense  = "policy.fc"    // classical head: to all policy indices
 )
 
 // policyHead is a convolution with batch norm, then a convolution with bias to
@@ -36,6 +29,9 @@ type policyLoss struct {
 }
 
 func newPolicyLoss(e *engine, terms []*term, width int, off *kernel.PolicyOffsets) policyLoss {
+	if !terms[0].plain() { // of a further head: the cross entropy is taken with it, without weight
+		terms = append([]*term{{rows: make([]device.RowLoss, e.capacity), sums: make([]float64, e.maxSlices())}}, terms...)
+	}
 	return policyLoss{head: head{e: e, terms: terms}, width: width, off: off,
 		y: make([]float32, e.capacity*width), dy: make([]float32, e.capacity*width), entropy: make([]float64, e.capacity)}
 }
@@ -48,11 +44,16 @@ func (h *policyLoss) begin() {
 }
 
 func newPolicyHead(e *engine, of nn.Head, terms []*term) *policyHead {
-	h, off := &policyHead{u: newUnit(e, policyConv, policyBN, e.act, true)}, kernel.NewFlatPolicyOffsets()
+	name := of.Prefix()
+	h, off := &policyHead{u: newUnit(e, name+".conv1", name+".bn", e.act, true)}, kernel.NewFlatPolicyOffsets()
 	if of.Kind == nn.PolicyClassical {
-		h.last = newConv(e, policyDense, h.u.conv.co, true)
+		h.last = newConv(e, name+".fc", h.u.conv.co, true)
 	} else {
-		h.last, off = newConv(e, policyPlanes, 0, true), kernel.NewConvPolicyOffsets(encoding.ConvPolicyIndex())
+		h.last, off = newConv(e, name+".conv2", 0, true), kernel.NewConvPolicyOffsets(encoding.ConvPolicyIndex())
+	}
+	if of.Name != "" {
+		h.u.conv.apart()
+		h.last.apart()
 	}
 	h.policyLoss = newPolicyLoss(e, terms, h.last.perBoard*h.last.co, off)
 	h.wg = newWeightGrads(e, h.u.conv, h.last)
@@ -120,7 +121,7 @@ func (h *policyLoss) loseFurther(s span, i int, logits, dy []float32) {
 // adds it if add.
 func (h *policyHead) backward(x, dx []float32, add bool) passes {
 	w := 64 * h.u.conv.co
-	d := h.e.gradBuffer(policyBuffer, w)
+	d := h.e.gradBuffer(h.buffer, w)
 	p := passes{
 		settle: h.u.bn.settleBackward,
 		last:   h.u.headPhase(h.wg, x, d, dx, add),

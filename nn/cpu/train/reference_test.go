@@ -202,14 +202,21 @@ func flat(x [][]float64) []float64 {
 	return f
 }
 
-// outputs are the net's raw outputs: policy logits by policy index, value
-// outputs and the moves-left number before its ReLU.
-func (r *reference) outputs(b *encoding.TrainBatch) (policy, value, moves, aux [][]float64) {
+// outputs are the net's raw outputs, by the prefix of the head: policy logits by policy
+// index, value outputs and the moves-left number before its ReLU.
+func (r *reference) outputs(b *encoding.TrainBatch) map[string][][]float64 {
 	if !r.keep || r.trunk == nil {
 		r.trunk = r.body(b)
 	}
-	x := r.trunk
-	return r.policy(x, b), r.scalarHead(x, "value"), r.scalarHead(x, "moves_left"), r.scalarHead(x, "auxiliary")
+	out := map[string][][]float64{}
+	for _, h := range r.arch.Heads {
+		if h.Output == nn.Policy {
+			out[h.Prefix()] = r.policy(r.trunk, b, h)
+		} else {
+			out[h.Prefix()] = r.scalarHead(r.trunk, h)
+		}
+	}
+	return out
 }
 
 // body is the output of the blocks. Those of attention nets are internal/testing/reference's.
@@ -232,20 +239,21 @@ func (r *reference) attention() oracle.Attention {
 }
 
 // policy returns logits by policy index.
-func (r *reference) policy(x boards, b *encoding.TrainBatch) (policy [][]float64) {
-	if r.arch.Head(nn.Policy).Attends() {
+func (r *reference) policy(x boards, b *encoding.TrainBatch, h nn.Head) (policy [][]float64) {
+	if h.Attends() {
 		for _, board := range x {
-			policy = append(policy, r.attention().Policy(board))
+			policy = append(policy, r.attention().Policy(board, h))
 		}
 		return policy
 	}
-	p := r.batchNorm(r.conv(x, policyConv), policyBN, true)
-	if r.w[policyDense+".bias"] != nil {
+	name := h.Prefix()
+	p := r.batchNorm(r.conv(x, name+".conv1"), name+".bn", true)
+	if r.w[name+".fc.bias"] != nil {
 		for i, board := range p {
-			policy = append(policy, r.legalDense(flat(board), policyDense, b.LegalOf(i)))
+			policy = append(policy, r.legalDense(flat(board), name+".fc", b.LegalOf(i)))
 		}
 	} else {
-		for _, board := range r.conv(p, policyPlanes) {
+		for _, board := range r.conv(p, name+".conv2") {
 			logits := make([]float64, encoding.NumPolicy)
 			for i, at := range encoding.ConvPolicyIndex() {
 				logits[i] = board[at/64][at%64]
@@ -256,14 +264,12 @@ func (r *reference) policy(x boards, b *encoding.TrainBatch) (policy [][]float64
 	return policy
 }
 
-// scalarHead returns the outputs of a head, nil where there is none.
-func (r *reference) scalarHead(x boards, name string) (out [][]float64) {
-	if r.arch.Head(name) == nil {
-		return nil
-	}
+// scalarHead returns the outputs of a head.
+func (r *reference) scalarHead(x boards, h nn.Head) (out [][]float64) {
+	name := h.Prefix()
 	for _, board := range r.batchNorm(r.conv(x, name+".conv"), name+".bn", true) {
 		x := flat(board)
-		if r.arch.Head(name).Kind == nn.HeadPooled {
+		if h.Kind == nn.HeadPooled {
 			x = make([]float64, len(board))
 			for c := range board {
 				for _, v := range board[c] {
@@ -371,7 +377,7 @@ func logSumExp(z []float64) float64 {
 
 // objective is the configured loss of a batch: see device.Config.
 func (r *reference) objective(b *encoding.TrainBatch, terms []device.Term, l2 float32) float64 {
-	policy, value, moves, aux := r.outputs(b)
+	out := r.outputs(b)
 	total := 0.0
 	for name, w := range r.w {
 		if !strings.HasSuffix(name, ".weight") {
@@ -386,13 +392,14 @@ func (r *reference) objective(b *encoding.TrainBatch, terms []device.Term, l2 fl
 	}
 	for _, term := range terms {
 		for i := range b.N {
+			y, aux := out[term.Prefix()][i], out[nn.Auxiliary]
 			t := term.Learn(&b.Targets[i], r.arch.ValueForm())
 			loss := 0.0
 			switch {
 			case term.Head == device.Policy:
 				var z []float64
 				for _, p := range b.LegalOf(i) {
-					z = append(z, policy[i][p])
+					z = append(z, y[p])
 				}
 				loss = policyReference(z, b.PolicyOf(i), term.Temperature)
 				if term.Optimistic {
@@ -401,18 +408,18 @@ func (r *reference) objective(b *encoding.TrainBatch, terms []device.Term, l2 fl
 			case term.Head == device.Value && r.arch.ValueForm() == nn.ValueWDL:
 				w, d, lose := t.WDL()
 				for j, p := range []float32{w, d, lose} {
-					loss += float64(p) * (logSumExp(value[i]) - value[i][j])
+					loss += float64(p) * (logSumExp(y) - y[j])
 				}
 			case term.Head == device.Value:
-				loss = math.Pow(math.Tanh(value[i][0])-float64(t.Q), 2)
+				loss = math.Pow(math.Tanh(y[0])-float64(t.Q), 2)
 			case term.Head == device.MovesLeft:
-				diff := math.Abs(max(moves[i][0], 0)-float64(t.M)) / 20
+				diff := math.Abs(max(y[0], 0)-float64(t.M)) / 20
 				loss = diff * diff / 2
 				if diff > .5 {
 					loss = .5 * (diff - .25)
 				}
 			default:
-				loss = r.aux.loss(aux[i], &term, b, i, false)
+				loss = r.aux.loss(y, &term, b, i, false)
 			}
 			if !math.IsNaN(loss) {
 				total += term.Weight * float64(b.Weight[i]) * loss / float64(b.N)

@@ -8,7 +8,6 @@ import "github.com/chessbrain/chessbrain/nn"
 // head (nn.AuxSurvive and the following).
 type scalarHead struct {
 	head
-	buffer      int // of its gradients
 	u           *unit
 	mean        *squareMean // between the convolution and fc1 of a pooled head, else nil
 	fc1, fc2    *conv
@@ -18,15 +17,12 @@ type scalarHead struct {
 	dHidden     []float32
 }
 
-// newScalarHead makes the head whose parameters begin with its output's name.
 func newScalarHead(e *engine, of nn.Head, terms []*term) *scalarHead {
-	label := of.Output
-	h := &scalarHead{head: head{e: e, terms: terms, loss: wdlRowLoss, form: of.Form}, buffer: valueBuffer, u: newUnit(e, label+".conv", label+".bn", e.act, true)}
+	label := of.Prefix()
+	h := &scalarHead{head: head{e: e, terms: terms, loss: wdlRowLoss, form: of.Form}, u: newUnit(e, label+".conv", label+".bn", e.act, true)}
 	switch {
-	case of.Output == nn.Auxiliary:
-		h.buffer = auxiliaryBuffer
 	case of.Output == nn.MovesLeft:
-		h.buffer, h.loss = movesLeftBuffer, movesLeftRowLoss
+		h.loss = movesLeftRowLoss
 	case of.Form == nn.ValueScalar:
 		h.loss = scalarRowLoss
 	}

@@ -105,16 +105,16 @@ func (t *trainer) build() (err error) {
 	return err
 }
 
-// makeTerms fills terms, and returns them by the outputs of their heads.
+// makeTerms fills terms, and returns them by the prefixes of their heads.
 func (t *trainer) makeTerms() map[string][]*term {
 	byHead := map[string][]*term{}
 	for _, of := range t.cfg.Terms {
 		made := &term{Term: of, rows: make([]device.RowLoss, t.cfg.Capacity), sums: make([]float64, t.e.maxSlices())}
 		t.terms = append(t.terms, made)
-		if out := of.Head.Output(); out == nn.Policy && made.plain() {
-			byHead[out] = append([]*term{made}, byHead[out]...) // before the further ones
+		if name := of.Prefix(); of.Head == device.Policy && made.plain() {
+			byHead[name] = append([]*term{made}, byHead[name]...) // before the further ones
 		} else {
-			byHead[out] = append(byHead[out], made)
+			byHead[name] = append(byHead[name], made)
 		}
 	}
 	return byHead
@@ -122,22 +122,32 @@ func (t *trainer) makeTerms() map[string][]*term {
 
 // buildHeads makes the heads that have losses.
 func (t *trainer) buildHeads(byHead map[string][]*term) (list []headLayer) {
+	var policies []*policyLoss
+	policy := func(l headLayer, p *policyLoss, name string) {
+		if list, policies = append(list, l), append(policies, p); name == "" {
+			t.policy = p
+		}
+	}
 	for _, h := range t.cfg.Arch.Heads {
-		terms := byHead[h.Output]
+		terms, buffer := byHead[h.Prefix()], towerBuffer+1+len(list)
 		if terms == nil {
 			continue
 		}
 		switch h.Kind {
 		case nn.PolicyConvolutional, nn.PolicyClassical:
 			p := newPolicyHead(t.e, h, terms)
-			t.policy, list = &p.policyLoss, append(list, p)
+			p.buffer = buffer
+			policy(p, &p.policyLoss, h.Name)
 		case nn.PolicyAttention, nn.PolicyEncoded:
-			p := newAttentionPolicy(t.e, t.cfg.Arch, terms)
-			t.policy, list = &p.policyLoss, append(list, p)
+			p := newAttentionPolicy(t.e, t.cfg.Arch, h, terms)
+			policy(p, &p.policyLoss, h.Name)
 		case nn.HeadFlattened, nn.HeadPooled:
 			scalar := newScalarHead(t.e, h, terms)
-			if list = append(list, scalar); h.Output == nn.Auxiliary && t.policy != nil {
-				t.policy.auxiliary = func(row int) []float32 { return scalar.z[row*nn.NumAuxiliary:] }
+			scalar.buffer, list = buffer, append(list, scalar)
+			for _, p := range policies { // the auxiliary head is the last one
+				if h.Output == nn.Auxiliary {
+					p.auxiliary = func(row int) []float32 { return scalar.z[row*nn.NumAuxiliary:] }
+				}
 			}
 		}
 	}
