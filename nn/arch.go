@@ -102,6 +102,7 @@ type Head struct {
 	Form     string `json:"form,omitempty"`     // of a value head: ValueWDL or ValueScalar
 	Channels int    `json:"channels,omitempty"` // of the 1x1 convolution, or of an attention policy's embedding
 	Hidden   int    `json:"hidden,omitempty"`   // units before the last layer; of an attention policy's queries and keys
+	Errors   int    `json:"errors,omitempty"`   // of a value head: 1 = it forecasts the square of its own error
 
 	// Of PolicyEncoded: encoders, and their sizes as in Block.
 	Encoders      int `json:"encoders,omitempty"`

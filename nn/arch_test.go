@@ -236,6 +236,8 @@ func TestValidateNamesTheField(t *testing.T) {
 		},
 		`head 4 is for "value.q"`:  func(a *Arch) { *a = a.WithHead(Value, "q"); a.Heads = append(a.Heads, a.Heads[3]) },
 		`value.q_head is "scalar"`: func(a *Arch) { *a = a.WithHead(Value, "q"); a.Heads[3].Form = ValueScalar },
+		"value_errors is 2":        func(a *Arch) { a.Head(Value).Errors = 2 },
+		"moves_left_errors is 1":   func(a *Arch) { a.Head(MovesLeft).Errors = 1 },
 		"policy.soft_hidden":       func(a *Arch) { *a = AttentionArch(16, 1, 2).WithHead(Policy, "soft"); a.Heads[3].Hidden = 0 },
 		"a sparse net has no further": func(a *Arch) {
 			*a = SparseArch(SparseBlock)

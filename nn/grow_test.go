@@ -45,7 +45,7 @@ var growths = []struct {
 	{"classical", arch("16x1-classical"), larger("24x2-classical")},
 	{"pooled", arch("16x1-pooled"), larger("24x2-pooled")},
 	{"auxiliary", arch("16x1-aux"), larger("24x2-aux")},
-	{"further heads", arch("16x1-soft-q-aux"), larger("24x2-soft-q-aux")},
+	{"further heads", arch("16x1-soft-q-aux").WithErrors("q"), larger("24x2-soft-q-aux").WithErrors("q")},
 	{"sparse", arch("sparse64"), arch("sparse128")},
 	{"sparse, units", arch("sparse64-v16-noml-aux"), arch("sparse192-v40-p128-noml-aux")},
 }

@@ -51,7 +51,7 @@ func (h Head) Prefix() string {
 	return h.Output + "." + h.Name
 }
 
-// Plays reports whether play uses the head. Others only teach the body.
+// Plays reports whether play computes the head.
 func (h Head) Plays() bool { return h.Name == "" && h.Output != Auxiliary }
 
 // Named returns the head of an output and a name, shared with a, or nil where there is none.
@@ -62,12 +62,13 @@ func (a Arch) Named(output, name string) *Head {
 	return nil
 }
 
-// WithHead returns a with a further head of a name of HeadNames, like the main one of its
-// output, where it has none of that name. A sparse net stays as it is: it has no such heads.
+// WithHead returns a with a further head of a name of HeadNames, where it has none of that
+// name: like the main one of its output, without its forecast of errors. A sparse net stays
+// as it is: it has no such heads.
 func (a Arch) WithHead(output, name string) Arch {
 	if h := a.Head(output); h != nil && slices.Contains(HeadNames(output), name) && !a.Sparse() {
 		further := *h
-		further.Name = name
+		further.Name, further.Errors = name, 0
 		return a.with(further)
 	}
 	return a
@@ -85,10 +86,20 @@ func (a Arch) with(h Head) Arch {
 	return a
 }
 
-// WithHeads returns n with the heads of a, which is n's architecture with more of them:
-// fresh ones of Init(a, seed). All else is shared.
+// WithErrors returns a with a forecast of errors at its value head of a name. A sparse net
+// stays as it is.
+func (a Arch) WithErrors(name string) Arch {
+	if a.Named(Value, name) != nil && !a.Sparse() {
+		a.Heads = slices.Clone(a.Heads)
+		a.Named(Value, name).Errors = 1
+	}
+	return a
+}
+
+// WithHeads returns n with the heads of a, which is n's architecture with more of them or of
+// their outputs: fresh ones of Init(a, seed). All else is shared.
 func (n *Net) WithHeads(a Arch, seed uint64) *Net {
-	if len(a.Heads) == len(n.Arch.Heads) {
+	if a.Equal(n.Arch) {
 		return n
 	}
 	out := Init(a, seed)

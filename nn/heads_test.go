@@ -84,6 +84,24 @@ func TestChooseRefuses(t *testing.T) {
 	}
 }
 
+// TestErrors: a forecast of errors is an output more of a value head. It has a JSON form.
+func TestErrors(t *testing.T) {
+	a := DefaultArch().WithHead(Value, "q").WithErrors("q").WithErrors("")
+	n := Init(DefaultArch(), 1).WithHeads(a, 2)
+	text, err := json.Marshal(a)
+	var again Arch
+	if err = errors.Join(err, json.Unmarshal(text, &again), n.Validate()); err != nil || !again.Equal(a) || !strings.Contains(string(text), `"errors":1`) {
+		t.Errorf("%s: %v", text, err)
+	}
+	if len(n.Get("value.error.weight")) != 128 || len(n.Get("value.q.error.bias")) != 1 || a.Head(Value).Outputs() != 3 {
+		t.Errorf("%+v", Specs(a))
+	}
+	sparse := SparseArch(SparseBlock)
+	if !sparse.WithErrors("").Equal(sparse) || !a.WithErrors("st").Equal(a) || DefaultArch().Head(Value).Errors != 0 {
+		t.Error("a head that cannot be, or another net's, forecasts errors")
+	}
+}
+
 // TestFurtherHeadsInit: a further head begins as small as the main one, with numbers of its own.
 func TestFurtherHeadsInit(t *testing.T) {
 	a, err := ParseArch("16x1x2h-soft-q-st")

@@ -184,7 +184,8 @@ var headKinds = map[string]*headKind{PolicyConvolutional: {
 	layers: func(l *layers, a Arch, h Head) { l.dense(h.Output+".fc2", a.Head(Value).Hidden, h.Outputs()) },
 }}
 
-var scalarSizes = []size[Head]{{name: "channels", of: channels, lo: 1, hi: 1024}, {name: "hidden", of: hidden, lo: 1, hi: 4096}}
+var scalarSizes = []size[Head]{{name: "channels", of: channels, lo: 1, hi: 1024}, {name: "hidden", of: hidden, lo: 1, hi: 4096},
+	{name: "errors", of: func(h *Head) *int { return &h.Errors }, lo: 0, hi: 1}}
 
 // scalarHead is a 1x1 convolution and two fully connected layers, the first of inputs.
 func (l *layers) scalarHead(a Arch, h Head, inputs int) {
@@ -192,6 +193,9 @@ func (l *layers) scalarHead(a Arch, h Head, inputs int) {
 	l.unit(name+".conv", name+".bn", a.Width(), h.Channels, 1)
 	l.dense(name+".fc1", inputs, h.Hidden)
 	l.dense(name+".fc2", h.Hidden, h.Outputs())
+	if h.Errors > 0 {
+		l.dense(name+".error", h.Hidden, 1)
+	}
 }
 
 // checker collects what is wrong with an architecture.
@@ -306,6 +310,9 @@ func (a Arch) validateHeads(c *checker, data string) {
 			forms = []string{a.ValueForm()}
 		}
 		c.choice(h.Prefix()+"_head", h.Form, forms)
+		if h.Errors > 0 && h.Output != Value {
+			c.bad("%s_errors is %d: value heads alone forecast their errors", h.Prefix(), h.Errors)
+		}
 		checkSizes(c, h.Prefix()+"_", h.Kind, k.sizes, h, Head{Output: h.Output, Name: h.Name, Kind: h.Kind, Form: h.Form})
 	}
 }

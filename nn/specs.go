@@ -103,8 +103,9 @@ func (l *layers) table(name string, rows, width, used int) {
 //	policy.conv1.weight [F,F,3,3]   policy.bn.*   policy.conv2.{weight [80,F,3,3], bias}
 //	   classical: policy.conv1.weight [32,F,1,1]   policy.bn.*   policy.fc.{weight [1858,2048], bias}
 //	value.conv.weight [C,F,1,1]   value.bn.*   value.fc1.{weight [H,64C], bias}   value.fc2.{weight [3 or 1,H], bias}
-//	   pooled: value.fc1.weight [H,C]
+//	   pooled: value.fc1.weight [H,C]   with errors: value.error.{weight [1,H], bias}
 //	moves_left.* likewise, one output: plies before the final ReLU
+//	policy.<name>.*   value.<name>.*: further heads, likewise
 //
 // An attention net, of width E, has
 //

@@ -204,7 +204,7 @@ func LossesFor(a nn.Arch, losses []Loss) []Loss {
 		if l.Head == HeadMovesLeft && a.Head(nn.MovesLeft) == nil {
 			continue
 		}
-		if l.Head == HeadValue {
+		if l.Head == HeadValue && l.Kind != ValueError {
 			l.Kind = valueKind(a)
 		}
 		fit = append(fit, l)
@@ -234,7 +234,10 @@ func (c *Config) checkNet(a nn.Arch) error {
 		if l.Name != "" && a.Named(string(l.Head), l.Name) == nil {
 			return configError(field, "the net %s has no %s head %q: leave the loss away, or begin a run with it; a sparse net has no further heads", a, l.Head, l.Name)
 		}
-		if want := valueKind(a); l.Head == HeadValue && l.Kind != want {
+		if l.Kind == ValueError && a.Named(nn.Value, l.Name).Errors == 0 {
+			return configError(field, "the net %s has no forecast of errors at this head: leave the loss away, or begin a run with it; a sparse net has none", a)
+		}
+		if want := valueKind(a); l.Head == HeadValue && l.Kind != ValueError && l.Kind != want {
 			return configError(field, "the net %s has value head %q: want kind %q, not %q", a, a.ValueForm(), want, l.Kind)
 		}
 	}

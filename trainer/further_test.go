@@ -20,6 +20,8 @@ func furtherConfig(a nn.Arch) Config {
 		Loss{Head: HeadPolicy, Name: "optimistic", Kind: OptimisticCross, Target: encoding.TargetRoot, Weight: 1, Metric: "optimistic_loss"},
 		Loss{Head: HeadPolicy, Name: "soft", Kind: SoftCross, Temperature: 4, Weight: 2, Metric: "soft_loss"},
 		Loss{Head: HeadValue, Name: "q", Target: encoding.TargetRoot, Weight: 1, Metric: "q_loss"},
+		Loss{Head: HeadValue, Name: "q", Kind: ValueError, Target: encoding.TargetRoot, Weight: 1, Metric: "q_error"},
+		Loss{Head: HeadValue, Kind: ValueError, Target: encoding.TargetResult, Weight: .5, Metric: "error"},
 		Loss{Head: HeadValue, Name: "st", Target: encoding.TargetResult, Weight: 1, Metric: "st_loss"}))
 	return cfg
 }
@@ -28,7 +30,7 @@ func furtherConfig(a nn.Arch) Config {
 // value are the main heads'.
 func TestFurtherHeads(t *testing.T) {
 	for _, name := range []string{"16x1-optimistic-soft-q-st-aux", "16x1x2h-pooled-optimistic-soft-q-st-aux"} {
-		a := nntest.Arch(name)
+		a := nntest.Arch(name).WithErrors("").WithErrors("q")
 		rows := encoding.NewTrainBatch(16)
 		nntest.AppendRows(rows, rand.New(rand.NewPCG(1, 1)), 16)
 		tr := newTestTrainer(t, nn.Init(a, 1), furtherConfig(a))
@@ -40,7 +42,7 @@ func TestFurtherHeads(t *testing.T) {
 		}
 		floors := Measures{Losses: Floors(tr.cfg.Losses, rows)}
 		// The weights of an optimistic loss follow another head: it may rise.
-		for _, metric := range []string{"policy_loss", "soft_loss", "value_loss", "q_loss", "st_loss"} {
+		for _, metric := range []string{"policy_loss", "soft_loss", "value_loss", "q_loss", "st_loss", "error", "q_error"} {
 			if a, b, least := first.Loss(metric), last.Loss(metric), floors.Loss(metric); !(b-least < .3*(a-least)) {
 				t.Errorf("%s: %s went from %v to %v, the least is %v", name, metric, a, b, least)
 			}
@@ -53,7 +55,7 @@ func TestFurtherHeads(t *testing.T) {
 		}
 		// The heads are apart: other losses of the further ones leave the main ones' measures.
 		cfg := furtherConfig(a)
-		cfg.Losses = slices.DeleteFunc(cfg.Losses, func(l Loss) bool { return l.Name != "" })
+		cfg.Losses = slices.DeleteFunc(cfg.Losses, func(l Loss) bool { return l.Name != "" || l.Kind == ValueError })
 		alone := mustStep(t, newTestTrainer(t, nn.Init(a, 1), cfg), &fixedSource{rows: rows, size: 16})
 		if alone.PolicyEntropy != first.PolicyEntropy || alone.PolicyAccuracy != first.PolicyAccuracy || alone.ValueAccuracy != first.ValueAccuracy || alone.Loss("value_loss") != first.Loss("value_loss") {
 			t.Errorf("%s: %+v, without further heads %+v", name, first.Measures, alone.Measures)
@@ -82,6 +84,8 @@ func TestFurtherHeadsRefused(t *testing.T) {
 		{net, []Loss{policy, with(func(l *Loss) { l.Metric = "twice" })}, "losses[5] (twice): want one policy loss of this kind at most, of each head"},
 		{net, []Loss{with(func(l *Loss) { l.Kind = OptimisticCross })}, "wants one loss of head short_term"},
 		{net, []Loss{value}, `the net 16x1-se-soft has no value head "q": leave the loss away, or begin a run with it`},
+		{net.WithErrors(""), []Loss{with(func(l *Loss) { l.Head, l.Name, l.Kind = HeadValue, "", ValueError }), value}, `no value head "q"`},
+		{net, []Loss{with(func(l *Loss) { l.Head, l.Name, l.Kind = HeadValue, "", ValueError })}, "the net 16x1-se-soft has no forecast of errors at this head"},
 		{nn.SparseArch(nn.SparseBlock), []Loss{policy}, "a sparse net has no further heads"},
 	} {
 		cfg := DefaultConfig()

@@ -38,6 +38,9 @@ const (
 	L2              LossKind = "l2"                   // weights: half the sum of squares of all weight tensors
 	SoftCross       LossKind = "soft_cross_entropy"   // policy: cross entropy of both sides to the power of 1/Temperature
 	BinaryCross     LossKind = "binary_cross_entropy" // survival: the mean over the men
+	// ValueError is of a value head that forecasts its error: (forecast - (value - target)^2)^2,
+	// which the value does not follow.
+	ValueError LossKind = "value_error"
 	// OptimisticCross is the policy's cross entropy by device.Optimism of the row: Target
 	// against the value and the error of the loss of HeadShortTerm, which is beside it.
 	OptimisticCross LossKind = "optimistic_cross_entropy"
@@ -85,7 +88,7 @@ func DefaultLosses() []Loss {
 // kindsOf lists the formulas that a head has.
 var kindsOf = map[Head][]LossKind{
 	HeadPolicy:    {CrossEntropy, SoftCross, OptimisticCross},
-	HeadValue:     {WDLCrossEntropy, MSE},
+	HeadValue:     {WDLCrossEntropy, MSE, ValueError},
 	HeadMovesLeft: {Huber},
 	HeadWeights:   {L2},
 	HeadSurvival:  {BinaryCross},
@@ -136,7 +139,7 @@ func (l *Loss) Auxiliary() bool { return deviceHeads[l.Head].Output() == nn.Auxi
 
 // term is a loss in the device's words, as it is at step 0.
 func (l *Loss) term() device.Term {
-	t := device.Term{Head: deviceHeads[l.Head], Name: l.Name, Weight: l.Weight, Target: l.Target}
+	t := device.Term{Head: deviceHeads[l.Head], Name: l.Name, Errors: l.Kind == ValueError, Weight: l.Weight, Target: l.Target}
 	if l.Kind == SoftCross {
 		t.Temperature = l.Temperature
 	}
@@ -153,7 +156,7 @@ func (l *Loss) term() device.Term {
 // each step. A field that is not known is NaN.
 func (l *Loss) target(targets *[encoding.NumTargets]encoding.QDM) encoding.QDM {
 	t, value := l.term(), nn.ValueWDL
-	if l.Kind == MSE || l.Kind == OptimisticCross {
+	if l.Kind == MSE || l.Kind == OptimisticCross || l.Kind == ValueError {
 		value = nn.ValueScalar
 	}
 	return t.Learn(targets, value)

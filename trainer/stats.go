@@ -88,7 +88,7 @@ func (t *Trainer) report(m *Measures, s *sums) {
 		switch {
 		case l.isPolicy():
 			m.PolicyAccuracy = s.hits[i].mean()
-		case l.Head == HeadValue && l.Name == "" && !valueSeen:
+		case l.Head == HeadValue && l.Name == "" && l.Kind != ValueError && !valueSeen:
 			m.ValueAccuracy, valueSeen = s.hits[i].mean(), true
 		}
 	}

@@ -88,6 +88,10 @@ func eachLayer(a nn.Arch, w *netpb.Weights, further furtherHeads, v layerVisitor
 	}
 	for _, h := range a.Heads {
 		l.head(a, h, further.of(w, h))
+		if h.Errors > 0 && a.Attention() { // only messages of their own have places for them
+			v := made(valuePlaces(made(&w.ValueHeads))[h.Name])
+			l.dense(h.Prefix()+".error", &v.IpValErrW, &v.IpValErrB)
+		}
 	}
 }
 
@@ -259,7 +263,7 @@ func convert(file *netpb.Net, f *netpb.NetworkFormat) (*nn.Net, *NetInfo, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	arch, others := counter{file.GetFormat().GetWeightsEncoding()}.addFurther(arch, further, f)
+	arch, others := counter{file.GetFormat().GetWeightsEncoding()}.addFurther(arch, file.Weights, further, f)
 	c := &converter{net: &nn.Net{Arch: arch}, index: map[string]int{}, encoding: file.GetFormat().GetWeightsEncoding(), folded: true}
 	for i, s := range nn.Specs(arch) {
 		c.net.Params = append(c.net.Params, nn.Param{Name: s.Name, Shape: s.Shape})

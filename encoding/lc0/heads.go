@@ -73,12 +73,13 @@ func spread(w *netpb.Weights) (furtherHeads, error) {
 }
 
 // gather is the way back: it moves the heads to their messages, where there are further
-// ones. The main policy's embedding stands where heads without one look for it.
+// ones or forecasts of errors. The main policy's embedding stands where heads without one
+// look for it.
 func (f furtherHeads) gather(w *netpb.Weights) {
-	if len(f) == 0 {
+	if len(f) == 0 && w.ValueHeads == nil {
 		return
 	}
-	p, v := &netpb.PolicyHeads{IpPolW: w.IpPolW, IpPolB: w.IpPolB}, &netpb.ValueHeads{}
+	p, v := &netpb.PolicyHeads{IpPolW: w.IpPolW, IpPolB: w.IpPolB}, made(&w.ValueHeads)
 	for name, at := range policyPlaces(p) {
 		if of := f.has(w, nn.Head{Output: nn.Policy, Name: name}); of != nil {
 			*at = &netpb.PolicyHead{Ip2PolW: of.Ip2PolW, Ip2PolB: of.Ip2PolB, Ip3PolW: of.Ip3PolW, Ip3PolB: of.Ip3PolB,
@@ -90,18 +91,19 @@ func (f furtherHeads) gather(w *netpb.Weights) {
 	}
 	for name, at := range valuePlaces(v) {
 		if of := f.has(w, nn.Head{Output: nn.Value, Name: name}); of != nil {
-			*at = &netpb.ValueHead{IpValW: of.IpValW, IpValB: of.IpValB, Ip1ValW: of.Ip1ValW, Ip1ValB: of.Ip1ValB, Ip2ValW: of.Ip2ValW, Ip2ValB: of.Ip2ValB}
+			to := made(at)
+			to.IpValW, to.IpValB, to.Ip1ValW, to.Ip1ValB, to.Ip2ValW, to.Ip2ValB = of.IpValW, of.IpValB, of.Ip1ValW, of.Ip1ValB, of.Ip2ValW, of.Ip2ValB
 		}
 	}
-	w.PolicyHeads, w.ValueHeads = p, v
+	w.PolicyHeads = p
 	w.IpPolW, w.IpPolB, w.Ip2PolW, w.Ip2PolB, w.Ip3PolW, w.Ip3PolB, w.Ip4PolW = nil, nil, nil, nil, nil, nil, nil
 	w.PolEncoder, w.PolHeadcount = nil, nil
 	w.IpValW, w.IpValB, w.Ip1ValW, w.Ip1ValB, w.Ip2ValW, w.Ip2ValB = nil, nil, nil, nil, nil, nil
 }
 
-// addFurther adds the further heads of a file to the architecture of the others. It lists
-// those that nets of this build cannot have.
-func (c counter) addFurther(a nn.Arch, f furtherHeads, format *netpb.NetworkFormat) (_ nn.Arch, others []string) {
+// addFurther adds the further heads and the forecasts of errors of a file to the
+// architecture of the others. It lists the heads that nets of this build cannot have.
+func (c counter) addFurther(a nn.Arch, file *netpb.Weights, f furtherHeads, format *netpb.NetworkFormat) (_ nn.Arch, others []string) {
 	for _, output := range []string{nn.Policy, nn.Value} {
 		for _, name := range nn.HeadNames(output) {
 			w := f[nn.Head{Output: output, Name: name}.Prefix()]
@@ -120,6 +122,11 @@ func (c counter) addFurther(a nn.Arch, f furtherHeads, format *netpb.NetworkForm
 				continue
 			}
 			a = with
+		}
+	}
+	for name, at := range valuePlaces(cmp.Or(file.ValueHeads, &netpb.ValueHeads{})) {
+		if h := *at; a.Attention() && c.count(h.GetIpValErrB()) == 1 {
+			a = a.WithErrors(name)
 		}
 	}
 	return a, others

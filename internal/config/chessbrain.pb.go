@@ -1069,6 +1069,9 @@ const (
 	// POLICY, of a further head or beside CROSS_ENTROPY, and beside a loss of SHORT_TERM: a row counts by how far its target came out above the
 	// short-term value, in that value's own standard deviations: sigmoid(3 (z - strength)).
 	Loss_OPTIMISTIC_CROSS_ENTROPY Loss_Kind = 7
+	// VALUE: how well the head forecasts the square of its own error. The value does not follow it. A training that begins
+	// with this loss gives the head its forecast, which play does not use. Only CPUs train it, of towers and attention nets.
+	Loss_VALUE_ERROR Loss_Kind = 8
 )
 
 // Enum value maps for Loss_Kind.
@@ -1082,6 +1085,7 @@ var (
 		5: "SOFT_CROSS_ENTROPY",
 		6: "BINARY_CROSS_ENTROPY",
 		7: "OPTIMISTIC_CROSS_ENTROPY",
+		8: "VALUE_ERROR",
 	}
 	Loss_Kind_value = map[string]int32{
 		"CROSS_ENTROPY":            0,
@@ -1092,6 +1096,7 @@ var (
 		"SOFT_CROSS_ENTROPY":       5,
 		"BINARY_CROSS_ENTROPY":     6,
 		"OPTIMISTIC_CROSS_ENTROPY": 7,
+		"VALUE_ERROR":              8,
 	}
 )
 
@@ -6358,8 +6363,8 @@ type Loss struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Which output: POLICY, VALUE, MOVES_LEFT or WEIGHTS, or the auxiliary SURVIVAL, MATERIAL, REPLY or SHORT_TERM.
 	Head *Loss_Head `protobuf:"varint,1,opt,name=head,enum=chessbrain.config.v1.Loss_Head" json:"head,omitempty"`
-	// Formula: CROSS_ENTROPY, WDL_CROSS_ENTROPY, MSE, HUBER, L2, SOFT_CROSS_ENTROPY, BINARY_CROSS_ENTROPY
-	// or OPTIMISTIC_CROSS_ENTROPY.
+	// Formula: CROSS_ENTROPY, WDL_CROSS_ENTROPY, MSE, HUBER, L2, SOFT_CROSS_ENTROPY, BINARY_CROSS_ENTROPY,
+	// OPTIMISTIC_CROSS_ENTROPY or VALUE_ERROR.
 	Kind *Loss_Kind `protobuf:"varint,2,opt,name=kind,enum=chessbrain.config.v1.Loss_Kind" json:"kind,omitempty"`
 	// VALUE, MOVES_LEFT and SHORT_TERM: what is learnt; OPTIMISTIC_CROSS_ENTROPY: how it came out. RESULT, ROOT, BEST,
 	// PLAYED, ORIG or ST. Unknown targets are masked.
@@ -8135,7 +8140,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x06Warmup\x12=\n" +
 	"\x05steps\x18\x01 \x01(\x03:\x010B$\x8a\xb5\x18\b[0,1e15]\x92\xb5\x18\x10\n" +
 	"\fwarmup-steps\x18\t\xa0\xb5\x18\x01R\x05steps\x12\x1d\n" +
-	"\x06katago\x18\x02 \x01(\b:\x05falseR\x06katago\"\xe8\x06\n" +
+	"\x06katago\x18\x02 \x01(\b:\x05falseR\x06katago\"\xf9\x06\n" +
 	"\x04Loss\x123\n" +
 	"\x04head\x18\x01 \x01(\x0e2\x1f.chessbrain.config.v1.Loss.HeadR\x04head\x123\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1f.chessbrain.config.v1.Loss.KindR\x04kind\x12A\n" +
@@ -8161,7 +8166,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\bMATERIAL\x10\x05\x12\t\n" +
 	"\x05REPLY\x10\x06\x12\x0e\n" +
 	"\n" +
-	"SHORT_TERM\x10\a\"\x9c\x01\n" +
+	"SHORT_TERM\x10\a\"\xad\x01\n" +
 	"\x04Kind\x12\x11\n" +
 	"\rCROSS_ENTROPY\x10\x00\x12\x15\n" +
 	"\x11WDL_CROSS_ENTROPY\x10\x01\x12\a\n" +
@@ -8170,7 +8175,8 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x02L2\x10\x04\x12\x16\n" +
 	"\x12SOFT_CROSS_ENTROPY\x10\x05\x12\x18\n" +
 	"\x14BINARY_CROSS_ENTROPY\x10\x06\x12\x1c\n" +
-	"\x18OPTIMISTIC_CROSS_ENTROPY\x10\a\"F\n" +
+	"\x18OPTIMISTIC_CROSS_ENTROPY\x10\a\x12\x0f\n" +
+	"\vVALUE_ERROR\x10\b\"F\n" +
 	"\x06Target\x12\n" +
 	"\n" +
 	"\x06RESULT\x10\x00\x12\b\n" +

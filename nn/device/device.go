@@ -56,6 +56,9 @@ type Term struct {
 	// Temperature, of the policy, if not 0: both the target and the net's policy are taken
 	// to the power of 1/Temperature and normalised.
 	Temperature float64
+	// Errors, of a value head that forecasts them (nn.Head.Errors): the loss is the forecast's,
+	// against the square of what the value is off Target. The value does not follow it.
+	Errors bool
 	// Optimistic, of the policy, weighs the loss of a row by its Optimism: the auxiliary
 	// head's short-term value against what the row learns of this term.
 	Optimistic bool

@@ -87,20 +87,26 @@ func blocksOf(m *config.Arch) []nn.Block {
 }
 
 // learning returns a with the heads that losses of the configuration want and it lacks: an
-// auxiliary one, and further ones by their names.
+// auxiliary one, further ones by their names, and forecasts of errors.
 func learning(c *config.Config, a nn.Arch) nn.Arch {
 	all, _ := losses(c.GetTraining().GetLosses())
 	for _, l := range all {
-		if a = a.WithHead(string(l.Head), l.Name); l.Auxiliary() {
+		a = a.WithHead(string(l.Head), l.Name)
+		switch {
+		case l.Auxiliary():
 			a = a.WithAuxiliary()
+		case l.Kind == trainer.ValueError:
+			a = a.WithErrors(l.Name)
 		}
 	}
 	return a
 }
 
-// further says whether a loss of the configuration is of a further head.
+// further says whether a loss of the configuration is of a further head or a forecast of errors.
 func further(c *config.Config) bool {
-	return slices.ContainsFunc(c.GetTraining().GetLosses(), func(l *config.Loss) bool { return l.GetHeadName() != "" })
+	return slices.ContainsFunc(c.GetTraining().GetLosses(), func(l *config.Loss) bool {
+		return l.GetHeadName() != "" || l.GetKind() == config.Loss_VALUE_ERROR
+	})
 }
 
 // auxiliary says whether a loss of the configuration is of the auxiliary head.

@@ -28,6 +28,9 @@ func testConfig(a nn.Arch, capacity int) device.Config {
 		terms = append([]device.Term{{Head: device.Policy, Weight: 2, Temperature: 4}, optimisticTerm}, append(terms, auxiliaryTerms...)...)
 	}
 	for _, h := range a.Heads {
+		if h.Errors > 0 {
+			terms = append(terms, device.Term{Head: device.Value, Name: h.Name, Errors: true, Weight: .6, Target: encoding.TargetRoot})
+		}
 		switch t := (device.Term{Head: device.Value, Name: h.Name, Weight: .7, Target: encoding.TargetRoot}); {
 		case h.Name == "optimistic" && a.Head(nn.Auxiliary) != nil:
 			t = optimisticTerm
@@ -152,7 +155,8 @@ func TestGradients(t *testing.T) {
 		nets["attention, "+name] = arch
 	}
 	nets["further heads"] = nntest.Arch("16x1-classical-pooled-optimistic-soft-q-st-aux")
-	nets["further heads, scalar"] = nntest.Arch("16x1-plain-scalar-noml-soft-q")
+	nets["further heads, errors"] = nntest.Arch("16x1-pooled-noml-q").WithErrors("").WithErrors("q")
+	nets["further heads, scalar"] = nntest.Arch("16x1-plain-scalar-noml-soft-q").WithErrors("q")
 	encoded := nets["attention, encoded twice"]
 	nets["attention, further heads"] = encoded.WithAuxiliary().WithHead(nn.Policy, "optimistic").WithHead(nn.Policy, "opponent").WithHead(nn.Value, "st")
 	nets["attention, heads of a tower"] = nntest.Arch("16x1x2h-convolutional-pooled")

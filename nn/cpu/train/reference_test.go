@@ -2,6 +2,7 @@ package train
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/bits"
 	"strings"
@@ -213,7 +214,10 @@ func (r *reference) outputs(b *encoding.TrainBatch) map[string][][]float64 {
 		if h.Output == nn.Policy {
 			out[h.Prefix()] = r.policy(r.trunk, b, h)
 		} else {
-			out[h.Prefix()] = r.scalarHead(r.trunk, h)
+			out[h.Prefix()] = r.scalarHead(r.trunk, h, ".fc2")
+			if h.Errors > 0 {
+				out[h.Prefix()+".error"] = r.scalarHead(r.trunk, h, ".error")
+			}
 		}
 	}
 	return out
@@ -264,8 +268,8 @@ func (r *reference) policy(x boards, b *encoding.TrainBatch, h nn.Head) (policy 
 	return policy
 }
 
-// scalarHead returns the outputs of a head.
-func (r *reference) scalarHead(x boards, h nn.Head) (out [][]float64) {
+// scalarHead returns the outputs of a head, those of a last layer.
+func (r *reference) scalarHead(x boards, h nn.Head, last string) (out [][]float64) {
 	name := h.Prefix()
 	for _, board := range r.batchNorm(r.conv(x, name+".conv"), name+".bn", true) {
 		x := flat(board)
@@ -277,14 +281,29 @@ func (r *reference) scalarHead(x boards, h nn.Head) (out [][]float64) {
 				}
 			}
 		}
-		out = append(out, r.dense(r.actAll(r.dense(x, name+".fc1")), name+".fc2"))
+		out = append(out, r.dense(r.actAll(r.dense(x, name+".fc1")), name+last))
 	}
 	return out
 }
 
 // auxReference is the auxiliary head's losses in float64. It keeps the errors of the
 // short-term value and the optimism as they were at first: no gradient goes through them.
-type auxReference struct{ errors, optimism map[int]float64 }
+type auxReference struct {
+	errors, optimism map[int]float64
+	squares          map[string]float64 // likewise of value heads that forecast their errors
+}
+
+// square returns the square of the error of a head in row i as it was at first.
+func (a *auxReference) square(head string, i int, now float64) float64 {
+	if a.squares == nil {
+		a.squares = map[string]float64{}
+	}
+	key := fmt.Sprint(head, i)
+	if _, there := a.squares[key]; !there {
+		a.squares[key] = now
+	}
+	return a.squares[key]
+}
 
 // weight is row i's in an optimistic policy loss, as it was at first; NaN where the target is not known.
 func (a *auxReference) weight(z []float64, term *device.Term, b *encoding.TrainBatch, i int) float64 {
@@ -405,6 +424,13 @@ func (r *reference) objective(b *encoding.TrainBatch, terms []device.Term, l2 fl
 				if term.Optimistic {
 					loss *= r.aux.weight(aux[i], &term, b, i)
 				}
+			case term.Errors:
+				v := math.Tanh(y[0])
+				if len(y) == 3 {
+					v = (math.Exp(y[0]) - math.Exp(y[2])) / math.Exp(logSumExp(y))
+				}
+				square := r.aux.square(term.Prefix(), i, math.Pow(v-float64(term.Learn(&b.Targets[i], nn.ValueScalar).Q), 2))
+				loss = math.Pow(1/(1+math.Exp(-out[term.Prefix()+".error"][i][0]))-square, 2)
 			case term.Head == device.Value && r.arch.ValueForm() == nn.ValueWDL:
 				w, d, lose := t.WDL()
 				for j, p := range []float32{w, d, lose} {

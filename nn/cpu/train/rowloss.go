@@ -1,6 +1,8 @@
 package train
 
 import (
+	"math"
+
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn/device"
 	"github.com/chessbrain/chessbrain/nn/kernel"
@@ -36,6 +38,24 @@ func scalarRowLoss(dz, z []float32, t encoding.QDM, scale float32) kernel.RowLos
 	dz[0] += grad[0]
 	r.Hit = r.Known && outcome(v[0]) == outcome(t.Q)
 	return r
+}
+
+// errorRowLoss is the square of what sigmoid(f), a forecast, is off the square of the error
+// of the value with outputs z, which does not follow it.
+func errorRowLoss(df *float32, f float32, z []float32, q, scale float32) (r kernel.RowLoss) {
+	if q != q {
+		return r
+	}
+	v := math.Tanh(float64(z[0]))
+	if len(z) == 3 {
+		wdl := [3]float32(z)
+		kernel.Softmax(wdl[:])
+		v = float64(wdl[0]) - float64(wdl[2])
+	}
+	forecast := 1 / (1 + math.Exp(-float64(f)))
+	off := forecast - (v-float64(q))*(v-float64(q))
+	*df += scale * float32(2*off*forecast*(1-forecast))
+	return kernel.RowLoss{Loss: off * off, Known: true}
 }
 
 func outcome(q float32) int {

@@ -1,6 +1,11 @@
 package train
 
-import "github.com/chessbrain/chessbrain/nn"
+import (
+	"slices"
+
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/kernel"
+)
 
 // scalarHead is a 1x1 convolution with batch norm, the mean over the squares where the
 // head is pooled, and two fully connected layers to a few numbers a board: the value head
@@ -11,6 +16,8 @@ type scalarHead struct {
 	u           *unit
 	mean        *squareMean // between the convolution and fc1 of a pooled head, else nil
 	fc1, fc2    *conv
+	errors      *conv     // beside fc2: the forecast of the value's error; nil = it has no loss
+	f, df       []float32 // [capacity]: its outputs
 	pre, hidden []float32 // [capacity][fc1.co]
 	z, dz       []float32 // [capacity][fc2.co]
 	h           []float32 // [capacity][64][channels]: the convolution's activations
@@ -36,12 +43,21 @@ func newScalarHead(e *engine, of nn.Head, terms []*term) *scalarHead {
 	h.dHidden = make([]float32, e.capacity*h.fc1.co)
 	h.z, h.dz = make([]float32, e.capacity*h.fc2.co), make([]float32, e.capacity*h.fc2.co)
 	h.h = make([]float32, e.capacity*64*h.u.conv.co)
-	h.wg = newWeightGrads(e, h.u.conv, h.fc1, h.fc2)
+	layers := []*conv{h.u.conv, h.fc1, h.fc2}
+	if slices.ContainsFunc(terms, func(t *term) bool { return t.Errors }) {
+		h.errors, h.f, h.df = newConv(e, label+".error", 0, true), make([]float32, e.capacity), make([]float32, e.capacity)
+		layers = append(layers, h.errors)
+	}
+	h.wg = newWeightGrads(e, layers...)
 	return h
 }
 
 func (h *scalarHead) params() []int {
-	return append(append(h.u.params(), h.fc1.params()...), h.fc2.params()...)
+	list := slices.Concat(h.u.params(), h.fc1.params(), h.fc2.params())
+	if h.errors != nil {
+		list = append(list, h.errors.params()...)
+	}
+	return list
 }
 
 // forward computes the outputs from the tower's, their losses, and the losses'
@@ -59,6 +75,10 @@ func (h *scalarHead) forward(x []float32) passes {
 			h.fc1.forward(s, s.rows(h.pre, h.fc1.co), h.input(s))
 			h.e.act.Forward(s.rows(h.hidden, h.fc1.co), s.rows(h.pre, h.fc1.co))
 			h.fc2.forward(s, s.rows(h.z, h.fc2.co), s.rows(h.hidden, h.fc1.co))
+			if h.errors != nil {
+				h.errors.forward(s, s.rows(h.f, 1), s.rows(h.hidden, h.fc1.co))
+				clear(s.rows(h.df, 1))
+			}
 			h.loseAll(s)
 		}},
 	}
@@ -79,6 +99,11 @@ func (h *scalarHead) loseAll(s span) {
 		t.sums[s.slice] = 0
 		for i := s.lo; i < s.lo+s.n; i++ {
 			z, dz := h.z[i*h.fc2.co:][:h.fc2.co], h.dz[i*h.fc2.co:][:h.fc2.co]
+			if t.Errors {
+				q := t.Learn(&h.e.batch.Targets[i], nn.ValueScalar).Q
+				h.measured(t, s, i, errorRowLoss(&h.df[i], h.f[i], z, q, h.gradScale(t, i)))
+				continue
+			}
 			h.lose(t, s, i, dz, z)
 		}
 	}
@@ -96,6 +121,12 @@ func (h *scalarHead) backward(x, dx []float32, add bool) passes {
 			hidden, dHidden, dz := s.rows(h.hidden, n), s.rows(h.dHidden, n), s.rows(h.dz, h.fc2.co)
 			h.fc2.weightGrad(s, 0, h.wg, hidden, dz)
 			h.fc2.inputGrad(s, dHidden, dz)
+			if h.errors != nil {
+				h.errors.weightGrad(s, 0, h.wg, hidden, s.rows(h.df, 1))
+				d := h.e.workerScratch(s, actBuffer, len(dHidden))
+				h.errors.inputGrad(s, d, s.rows(h.df, 1))
+				kernel.Add(dHidden, dHidden, d)
+			}
 			h.e.act.Backward(dHidden, hidden, s.rows(h.pre, n))
 			h.fc1.weightGrad(s, 0, h.wg, h.input(s), dHidden)
 			if h.mean == nil {

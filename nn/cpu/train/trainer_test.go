@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,28 @@ func TestShortBatch(t *testing.T) {
 			for j := range g {
 				if g[j] != got[i][j] {
 					t.Fatalf("%s[%d] = %v, in a used trainer %v", fresh.e.params[i].spec.Name, j, g[j], got[i][j])
+				}
+			}
+		}
+	}
+}
+
+// TestFurtherHeads: each head has the gradients that it has alone, over several groups and
+// slices, in whose memory heads work side by side.
+func TestFurtherHeads(t *testing.T) {
+	for _, name := range []string{"16x1", "16x1-mish-classical", "16x1x2h-pooled", "16x1x2h-convolutional"} {
+		arch := nntest.Arch(name).WithHead(nn.Policy, "optimistic").WithHead(nn.Policy, "soft").WithHead(nn.Value, "q").WithErrors("q")
+		net, cfg, b := nntest.Net(arch, 3), testConfig(arch, 70), encoding.NewTrainBatch(70)
+		nntest.AppendRows(b, rand.New(rand.NewPCG(1, 2)), 70)
+		tr := newTestTrainer(t, net, cfg)
+		together, _ := gradients(t, tr, b, batchStats)
+		for _, h := range arch.Heads {
+			cfg.Terms = slices.DeleteFunc(slices.Clone(tr.cfg.Terms), func(t device.Term) bool { return t.Prefix() != h.Prefix() })
+			alone, _ := gradients(t, newTestTrainer(t, net, cfg), b, batchStats)
+			for _, s := range nn.Specs(nn.Arch{Blocks: arch.Blocks, Heads: []nn.Head{h}}) {
+				i := tr.e.param(s.Name)
+				if strings.HasPrefix(s.Name, h.Prefix()) && !reflect.DeepEqual(together[i], alone[i]) {
+					t.Errorf("%s: %s has another gradient than alone", name, s.Name)
 				}
 			}
 		}
