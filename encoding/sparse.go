@@ -41,9 +41,6 @@ var (
 	fineStates   = [attackLevels * defendLevels]uint16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 )
 
-// Known says whether there are such features.
-func (f SparseFeatures) Known() bool { return f == SparseAttacks || f == SparseAttackers }
-
 // menFeatures is the number of features of men, all others come behind.
 func (f SparseFeatures) menFeatures() int {
 	if f == SparseAttacks {
