@@ -95,23 +95,20 @@ func (e *Evaluator) sparseChunk(b *encoding.Batch, lo, n int) error {
 	e.mul(buf.value, x, &s.value, n, kernel.ReLU)
 	for i := range n {
 		in, prior, units := &buf.inputs[i], b.PriorOf(lo+i), buf.policy[i*s.units:][:s.units]
-		clear(prior)
-		addLogits(prior, units, in.Rows, s.moves, s.movesBias)
-		for kinds := range in.KindLists() {
-			addLogits(prior, units, kinds, s.kinds, s.kindsBias)
+		for j, r := range in.Rows {
+			prior[j] = s.movesBias[r]
 		}
+		for kinds := range in.KindLists() {
+			for j, k := range kinds {
+				prior[j] += s.kindsBias[k]
+			}
+		}
+		kernel.RowDots(prior, units, s.moves, s.units, in.Rows)
+		kernel.RowDots(prior, units, s.kinds, s.units, in.Kinds)
 	}
 	e.mul(e.value.out, buf.value, &s.valueOut, n, kernel.None)
 	if e.movesLeft.out != nil {
 		e.mul(e.movesLeft.out, buf.value, &s.movesLeftOut, n, kernel.None)
 	}
 	return e.finish(b, lo, n)
-}
-
-// addLogits adds to logits what rows of a table say beside them, for the policy units.
-func addLogits(logits, units []float32, rows []uint16, table, bias []float32) {
-	for j, r := range rows {
-		logits[j] += bias[r]
-	}
-	kernel.RowDots(logits, units, table, len(units), rows)
 }

@@ -89,8 +89,8 @@ func smallArgs(t *testing.T, kind string) *byte {
 		return bytesOf(&winogradArgs{src: mem(tiny), dst: mem(0), temp: mem(0), srcRow: 64, srcPlane: 256,
 			dstRow: 64, dstPlane: 256, bias: mem(tiny), sum: mem(0), squares: mem(0), n: 2, boards: 2, srcBoard: 64, dstBoard: 64, sumBoard: 64})
 	case "rowsArgs":
-		return bytesOf(&rowsArgs{x: mem(tiny), table: mem(1.1), rows: &make([]uint16, 3)[0], weights: mem(tiny), step: 4,
-			stride: 512, n: 3, blocks: 2})
+		return bytesOf(&rowsArgs{x: mem(tiny), table: mem(1.1), rows: &make([]uint16, 6)[0], weights: mem(tiny), step: 4,
+			stride: 512, n: 3, blocks: 2, lists: 2, apart: 6})
 	case "peakArgs":
 		return bytesOf(&peakArgs{n: 3})
 	}
@@ -149,7 +149,7 @@ func TestArgumentSizes(t *testing.T) {
 		{unsafe.Sizeof(optArgs{}), unsafe.Offsetof(optArgs{}.cg)},
 		{unsafe.Sizeof(transposeArgs{}), unsafe.Offsetof(transposeArgs{}.n)},
 		{unsafe.Sizeof(tileArgs{}), unsafe.Offsetof(tileArgs{}.points)},
-		{unsafe.Sizeof(rowsArgs{}), unsafe.Offsetof(rowsArgs{}.blocks)},
+		{unsafe.Sizeof(rowsArgs{}), unsafe.Offsetof(rowsArgs{}.apart)},
 	} {
 		if s.size != s.last+8 || s.size%8 != 0 {
 			t.Errorf("size %d, last field at %d", s.size, s.last)

@@ -299,7 +299,7 @@ func rowsSumAVX512(args *byte)
 //go:noescape
 func rowsAddAVX512(args *byte)
 
-// rowsDotAVX512 adds the products of the rows of a list with x to weights. args is a *rowsArgs.
+// rowsDotAVX512 adds the products of sums of rows, one of each list, with x to weights. args is a *rowsArgs.
 //
 //go:noescape
 func rowsDotAVX512(args *byte)
@@ -619,7 +619,7 @@ func rowsSumAVX2(args *byte)
 //go:noescape
 func rowsAddAVX2(args *byte)
 
-// rowsDotAVX2 adds the products of the rows of a list with x to weights. args is a *rowsArgs.
+// rowsDotAVX2 adds the products of sums of rows, one of each list, with x to weights. args is a *rowsArgs.
 //
 //go:noescape
 func rowsDotAVX2(args *byte)

@@ -324,7 +324,7 @@ func rowsSumNEON(args *byte)
 //go:noescape
 func rowsAddNEON(args *byte)
 
-// rowsDotNEON adds the products of the rows of a list with x to weights. args is a *rowsArgs.
+// rowsDotNEON adds the products of sums of rows, one of each list, with x to weights. args is a *rowsArgs.
 //
 //go:noescape
 func rowsDotNEON(args *byte)

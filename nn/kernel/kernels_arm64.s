@@ -8677,70 +8677,70 @@ TEXT ·rowsSumNEON(SB), NOSPLIT, $0-8
 	MOVD FPCR, R1
 	ORR $(1<<24), R1, R2 // FZ
 	MOVD R2, FPCR
-	MOVD 8(R0), R3
-	MOVD 0(R0), R4
+	MOVD 32(R0), R3
+	MOVD 8(R0), R4
 	MOVD 40(R0), R5
-	MOVD 32(R0), R6
-	MOVD 56(R0), R7
+	MOVD 0(R0), R8
+	MOVD 56(R0), R9
 
 block:
-	MOVD 16(R0), R8
-	MOVD 24(R0), R9
-	MOVD 48(R0), R10
-	FLDPQ 0(R4), (F0, F1)
-	FLDPQ 32(R4), (F2, F3)
-	FLDPQ 64(R4), (F4, F5)
-	FLDPQ 96(R4), (F6, F7)
-	FLDPQ 128(R4), (F8, F9)
-	FLDPQ 160(R4), (F10, F11)
-	FLDPQ 192(R4), (F12, F13)
-	FLDPQ 224(R4), (F14, F15)
+	MOVD 16(R0), R10
+	MOVD 24(R0), R11
+	MOVD 48(R0), R12
+	FLDPQ 0(R8), (F5, F6)
+	FLDPQ 32(R8), (F7, F8)
+	FLDPQ 64(R8), (F9, F10)
+	FLDPQ 96(R8), (F11, F12)
+	FLDPQ 128(R8), (F13, F14)
+	FLDPQ 160(R8), (F15, F16)
+	FLDPQ 192(R8), (F17, F18)
+	FLDPQ 224(R8), (F19, F20)
 
 row:
-	MOVHU (R8), R11
-	MUL R5, R11, R11
+	MOVHU (R10), R6
+	MUL R5, R6, R6
+	ADD R4, R6, R6
+	MOVWU (R11), R7
+	VDUP R7, V4.S4
+	FLDPQ 0(R6), (F0, F1)
+	FLDPQ 32(R6), (F2, F3)
+	WORD $0x4e24cc05 // fmla v5.4s, v0.4s, v4.4s
+	WORD $0x4e24cc26 // fmla v6.4s, v1.4s, v4.4s
+	WORD $0x4e24cc47 // fmla v7.4s, v2.4s, v4.4s
+	WORD $0x4e24cc68 // fmla v8.4s, v3.4s, v4.4s
+	FLDPQ 64(R6), (F0, F1)
+	FLDPQ 96(R6), (F2, F3)
+	WORD $0x4e24cc09 // fmla v9.4s, v0.4s, v4.4s
+	WORD $0x4e24cc2a // fmla v10.4s, v1.4s, v4.4s
+	WORD $0x4e24cc4b // fmla v11.4s, v2.4s, v4.4s
+	WORD $0x4e24cc6c // fmla v12.4s, v3.4s, v4.4s
+	FLDPQ 128(R6), (F0, F1)
+	FLDPQ 160(R6), (F2, F3)
+	WORD $0x4e24cc0d // fmla v13.4s, v0.4s, v4.4s
+	WORD $0x4e24cc2e // fmla v14.4s, v1.4s, v4.4s
+	WORD $0x4e24cc4f // fmla v15.4s, v2.4s, v4.4s
+	WORD $0x4e24cc70 // fmla v16.4s, v3.4s, v4.4s
+	FLDPQ 192(R6), (F0, F1)
+	FLDPQ 224(R6), (F2, F3)
+	WORD $0x4e24cc11 // fmla v17.4s, v0.4s, v4.4s
+	WORD $0x4e24cc32 // fmla v18.4s, v1.4s, v4.4s
+	WORD $0x4e24cc53 // fmla v19.4s, v2.4s, v4.4s
+	WORD $0x4e24cc74 // fmla v20.4s, v3.4s, v4.4s
 	ADD R3, R11, R11
-	MOVWU (R9), R12
-	VDUP R12, V20.S4
-	FLDPQ 0(R11), (F16, F17)
-	FLDPQ 32(R11), (F18, F19)
-	WORD $0x4e34ce00 // fmla v0.4s, v16.4s, v20.4s
-	WORD $0x4e34ce21 // fmla v1.4s, v17.4s, v20.4s
-	WORD $0x4e34ce42 // fmla v2.4s, v18.4s, v20.4s
-	WORD $0x4e34ce63 // fmla v3.4s, v19.4s, v20.4s
-	FLDPQ 64(R11), (F16, F17)
-	FLDPQ 96(R11), (F18, F19)
-	WORD $0x4e34ce04 // fmla v4.4s, v16.4s, v20.4s
-	WORD $0x4e34ce25 // fmla v5.4s, v17.4s, v20.4s
-	WORD $0x4e34ce46 // fmla v6.4s, v18.4s, v20.4s
-	WORD $0x4e34ce67 // fmla v7.4s, v19.4s, v20.4s
-	FLDPQ 128(R11), (F16, F17)
-	FLDPQ 160(R11), (F18, F19)
-	WORD $0x4e34ce08 // fmla v8.4s, v16.4s, v20.4s
-	WORD $0x4e34ce29 // fmla v9.4s, v17.4s, v20.4s
-	WORD $0x4e34ce4a // fmla v10.4s, v18.4s, v20.4s
-	WORD $0x4e34ce6b // fmla v11.4s, v19.4s, v20.4s
-	FLDPQ 192(R11), (F16, F17)
-	FLDPQ 224(R11), (F18, F19)
-	WORD $0x4e34ce0c // fmla v12.4s, v16.4s, v20.4s
-	WORD $0x4e34ce2d // fmla v13.4s, v17.4s, v20.4s
-	WORD $0x4e34ce4e // fmla v14.4s, v18.4s, v20.4s
-	WORD $0x4e34ce6f // fmla v15.4s, v19.4s, v20.4s
-	ADD $2, R8, R8
-	ADD R6, R9, R9
-	SUBS $1, R10, R10
+	ADD $2, R10, R10
+	SUBS $1, R12, R12
 	BNE row
-	FSTPQ (F0, F1), 0(R4)
-	FSTPQ (F2, F3), 32(R4)
-	FSTPQ (F4, F5), 64(R4)
-	FSTPQ (F6, F7), 96(R4)
-	FSTPQ (F8, F9), 128(R4)
-	FSTPQ (F10, F11), 160(R4)
-	FSTPQ (F12, F13), 192(R4)
-	FSTPQ (F14, F15), 224(R4)
-	ADD $256, R3, R3
+	FSTPQ (F5, F6), 0(R8)
+	FSTPQ (F7, F8), 32(R8)
+	FSTPQ (F9, F10), 64(R8)
+	FSTPQ (F11, F12), 96(R8)
+	FSTPQ (F13, F14), 128(R8)
+	FSTPQ (F15, F16), 160(R8)
+	FSTPQ (F17, F18), 192(R8)
+	FSTPQ (F19, F20), 224(R8)
 	ADD $256, R4, R4
-	SUBS $1, R7, R7
+	ADD $256, R8, R8
+	SUBS $1, R9, R9
 	BNE block
 	MOVD R1, FPCR
 	RET
@@ -8751,70 +8751,70 @@ TEXT ·rowsAddNEON(SB), NOSPLIT, $0-8
 	MOVD FPCR, R1
 	ORR $(1<<24), R1, R2 // FZ
 	MOVD R2, FPCR
-	MOVD 8(R0), R3
-	MOVD 0(R0), R4
+	MOVD 32(R0), R3
+	MOVD 8(R0), R4
 	MOVD 40(R0), R5
-	MOVD 32(R0), R6
-	MOVD 56(R0), R7
+	MOVD 0(R0), R8
+	MOVD 56(R0), R9
 
 block:
-	MOVD 16(R0), R8
-	MOVD 24(R0), R9
-	MOVD 48(R0), R10
-	FLDPQ 0(R4), (F0, F1)
-	FLDPQ 32(R4), (F2, F3)
-	FLDPQ 64(R4), (F4, F5)
-	FLDPQ 96(R4), (F6, F7)
-	FLDPQ 128(R4), (F8, F9)
-	FLDPQ 160(R4), (F10, F11)
-	FLDPQ 192(R4), (F12, F13)
-	FLDPQ 224(R4), (F14, F15)
+	MOVD 16(R0), R10
+	MOVD 24(R0), R11
+	MOVD 48(R0), R12
+	FLDPQ 0(R8), (F5, F6)
+	FLDPQ 32(R8), (F7, F8)
+	FLDPQ 64(R8), (F9, F10)
+	FLDPQ 96(R8), (F11, F12)
+	FLDPQ 128(R8), (F13, F14)
+	FLDPQ 160(R8), (F15, F16)
+	FLDPQ 192(R8), (F17, F18)
+	FLDPQ 224(R8), (F19, F20)
 
 row:
-	MOVHU (R8), R11
-	MUL R5, R11, R11
+	MOVHU (R10), R6
+	MUL R5, R6, R6
+	ADD R4, R6, R6
+	MOVWU (R11), R7
+	VDUP R7, V4.S4
+	FLDPQ 0(R6), (F0, F1)
+	FLDPQ 32(R6), (F2, F3)
+	WORD $0x4e24cca0 // fmla v0.4s, v5.4s, v4.4s
+	WORD $0x4e24ccc1 // fmla v1.4s, v6.4s, v4.4s
+	WORD $0x4e24cce2 // fmla v2.4s, v7.4s, v4.4s
+	WORD $0x4e24cd03 // fmla v3.4s, v8.4s, v4.4s
+	FSTPQ (F0, F1), 0(R6)
+	FSTPQ (F2, F3), 32(R6)
+	FLDPQ 64(R6), (F0, F1)
+	FLDPQ 96(R6), (F2, F3)
+	WORD $0x4e24cd20 // fmla v0.4s, v9.4s, v4.4s
+	WORD $0x4e24cd41 // fmla v1.4s, v10.4s, v4.4s
+	WORD $0x4e24cd62 // fmla v2.4s, v11.4s, v4.4s
+	WORD $0x4e24cd83 // fmla v3.4s, v12.4s, v4.4s
+	FSTPQ (F0, F1), 64(R6)
+	FSTPQ (F2, F3), 96(R6)
+	FLDPQ 128(R6), (F0, F1)
+	FLDPQ 160(R6), (F2, F3)
+	WORD $0x4e24cda0 // fmla v0.4s, v13.4s, v4.4s
+	WORD $0x4e24cdc1 // fmla v1.4s, v14.4s, v4.4s
+	WORD $0x4e24cde2 // fmla v2.4s, v15.4s, v4.4s
+	WORD $0x4e24ce03 // fmla v3.4s, v16.4s, v4.4s
+	FSTPQ (F0, F1), 128(R6)
+	FSTPQ (F2, F3), 160(R6)
+	FLDPQ 192(R6), (F0, F1)
+	FLDPQ 224(R6), (F2, F3)
+	WORD $0x4e24ce20 // fmla v0.4s, v17.4s, v4.4s
+	WORD $0x4e24ce41 // fmla v1.4s, v18.4s, v4.4s
+	WORD $0x4e24ce62 // fmla v2.4s, v19.4s, v4.4s
+	WORD $0x4e24ce83 // fmla v3.4s, v20.4s, v4.4s
+	FSTPQ (F0, F1), 192(R6)
+	FSTPQ (F2, F3), 224(R6)
 	ADD R3, R11, R11
-	MOVWU (R9), R12
-	VDUP R12, V20.S4
-	FLDPQ 0(R11), (F16, F17)
-	FLDPQ 32(R11), (F18, F19)
-	WORD $0x4e34cc10 // fmla v16.4s, v0.4s, v20.4s
-	WORD $0x4e34cc31 // fmla v17.4s, v1.4s, v20.4s
-	WORD $0x4e34cc52 // fmla v18.4s, v2.4s, v20.4s
-	WORD $0x4e34cc73 // fmla v19.4s, v3.4s, v20.4s
-	FSTPQ (F16, F17), 0(R11)
-	FSTPQ (F18, F19), 32(R11)
-	FLDPQ 64(R11), (F16, F17)
-	FLDPQ 96(R11), (F18, F19)
-	WORD $0x4e34cc90 // fmla v16.4s, v4.4s, v20.4s
-	WORD $0x4e34ccb1 // fmla v17.4s, v5.4s, v20.4s
-	WORD $0x4e34ccd2 // fmla v18.4s, v6.4s, v20.4s
-	WORD $0x4e34ccf3 // fmla v19.4s, v7.4s, v20.4s
-	FSTPQ (F16, F17), 64(R11)
-	FSTPQ (F18, F19), 96(R11)
-	FLDPQ 128(R11), (F16, F17)
-	FLDPQ 160(R11), (F18, F19)
-	WORD $0x4e34cd10 // fmla v16.4s, v8.4s, v20.4s
-	WORD $0x4e34cd31 // fmla v17.4s, v9.4s, v20.4s
-	WORD $0x4e34cd52 // fmla v18.4s, v10.4s, v20.4s
-	WORD $0x4e34cd73 // fmla v19.4s, v11.4s, v20.4s
-	FSTPQ (F16, F17), 128(R11)
-	FSTPQ (F18, F19), 160(R11)
-	FLDPQ 192(R11), (F16, F17)
-	FLDPQ 224(R11), (F18, F19)
-	WORD $0x4e34cd90 // fmla v16.4s, v12.4s, v20.4s
-	WORD $0x4e34cdb1 // fmla v17.4s, v13.4s, v20.4s
-	WORD $0x4e34cdd2 // fmla v18.4s, v14.4s, v20.4s
-	WORD $0x4e34cdf3 // fmla v19.4s, v15.4s, v20.4s
-	FSTPQ (F16, F17), 192(R11)
-	FSTPQ (F18, F19), 224(R11)
-	ADD $2, R8, R8
-	ADD R6, R9, R9
-	SUBS $1, R10, R10
+	ADD $2, R10, R10
+	SUBS $1, R12, R12
 	BNE row
-	ADD $256, R3, R3
 	ADD $256, R4, R4
-	SUBS $1, R7, R7
+	ADD $256, R8, R8
+	SUBS $1, R9, R9
 	BNE block
 	MOVD R1, FPCR
 	RET
@@ -8825,68 +8825,79 @@ TEXT ·rowsDotNEON(SB), NOSPLIT, $0-8
 	MOVD FPCR, R1
 	ORR $(1<<24), R1, R2 // FZ
 	MOVD R2, FPCR
-	MOVD 8(R0), R3
-	MOVD 0(R0), R4
+	MOVD 72(R0), R3
+	MOVD 8(R0), R4
 	MOVD 40(R0), R5
-	MOVD 32(R0), R6
-	MOVD 56(R0), R7
+	MOVD 0(R0), R9
+	MOVD 56(R0), R10
 
 block:
-	MOVD 16(R0), R8
-	MOVD 24(R0), R9
-	MOVD 48(R0), R10
-	FLDPQ 0(R4), (F0, F1)
-	FLDPQ 32(R4), (F2, F3)
-	FLDPQ 64(R4), (F4, F5)
-	FLDPQ 96(R4), (F6, F7)
-	FLDPQ 128(R4), (F8, F9)
-	FLDPQ 160(R4), (F10, F11)
-	FLDPQ 192(R4), (F12, F13)
-	FLDPQ 224(R4), (F14, F15)
+	MOVD 16(R0), R11
+	MOVD 24(R0), R12
+	MOVD 48(R0), R13
+	FLDPQ 0(R9), (F8, F9)
+	FLDPQ 32(R9), (F10, F11)
+	FLDPQ 64(R9), (F12, F13)
+	FLDPQ 96(R9), (F14, F15)
+	FLDPQ 128(R9), (F16, F17)
+	FLDPQ 160(R9), (F18, F19)
+	FLDPQ 192(R9), (F20, F21)
+	FLDPQ 224(R9), (F22, F23)
 
 row:
-	MOVHU (R8), R11
-	MUL R5, R11, R11
-	ADD R3, R11, R11
-	VEOR V20.B16, V20.B16, V20.B16
-	VEOR V21.B16, V21.B16, V21.B16
-	FLDPQ 0(R11), (F16, F17)
-	FLDPQ 32(R11), (F18, F19)
-	WORD $0x4e30cc14 // fmla v20.4s, v0.4s, v16.4s
-	WORD $0x4e31cc35 // fmla v21.4s, v1.4s, v17.4s
-	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
-	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
-	FLDPQ 64(R11), (F16, F17)
-	FLDPQ 96(R11), (F18, F19)
-	WORD $0x4e30cc94 // fmla v20.4s, v4.4s, v16.4s
-	WORD $0x4e31ccb5 // fmla v21.4s, v5.4s, v17.4s
-	WORD $0x4e32ccd4 // fmla v20.4s, v6.4s, v18.4s
-	WORD $0x4e33ccf5 // fmla v21.4s, v7.4s, v19.4s
-	FLDPQ 128(R11), (F16, F17)
-	FLDPQ 160(R11), (F18, F19)
-	WORD $0x4e30cd14 // fmla v20.4s, v8.4s, v16.4s
-	WORD $0x4e31cd35 // fmla v21.4s, v9.4s, v17.4s
-	WORD $0x4e32cd54 // fmla v20.4s, v10.4s, v18.4s
-	WORD $0x4e33cd75 // fmla v21.4s, v11.4s, v19.4s
-	FLDPQ 192(R11), (F16, F17)
-	FLDPQ 224(R11), (F18, F19)
-	WORD $0x4e30cd94 // fmla v20.4s, v12.4s, v16.4s
-	WORD $0x4e31cdb5 // fmla v21.4s, v13.4s, v17.4s
-	WORD $0x4e32cdd4 // fmla v20.4s, v14.4s, v18.4s
-	WORD $0x4e33cdf5 // fmla v21.4s, v15.4s, v19.4s
-	WORD $0x4e35d694 // fadd v20.4s, v20.4s, v21.4s
-	WORD $0x6e34d694 // faddp v20.4s, v20.4s, v20.4s
-	WORD $0x6e34d694 // faddp v20.4s, v20.4s, v20.4s
-	FMOVS (R9), F21
-	FADDS F21, F20, F20
-	FMOVS F20, (R9)
-	ADD $2, R8, R8
-	ADD R6, R9, R9
-	SUBS $1, R10, R10
-	BNE row
-	ADD $256, R3, R3
-	ADD $256, R4, R4
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	MOVD R11, R6
+	MOVD 64(R0), R7
+
+list:
+	MOVHU (R6), R8
+	MUL R5, R8, R8
+	ADD R4, R8, R8
+	FLDPQ 0(R8), (F4, F5)
+	FLDPQ 32(R8), (F6, F7)
+	WORD $0x4e24cd00 // fmla v0.4s, v8.4s, v4.4s
+	WORD $0x4e25cd21 // fmla v1.4s, v9.4s, v5.4s
+	WORD $0x4e26cd42 // fmla v2.4s, v10.4s, v6.4s
+	WORD $0x4e27cd63 // fmla v3.4s, v11.4s, v7.4s
+	FLDPQ 64(R8), (F4, F5)
+	FLDPQ 96(R8), (F6, F7)
+	WORD $0x4e24cd80 // fmla v0.4s, v12.4s, v4.4s
+	WORD $0x4e25cda1 // fmla v1.4s, v13.4s, v5.4s
+	WORD $0x4e26cdc2 // fmla v2.4s, v14.4s, v6.4s
+	WORD $0x4e27cde3 // fmla v3.4s, v15.4s, v7.4s
+	FLDPQ 128(R8), (F4, F5)
+	FLDPQ 160(R8), (F6, F7)
+	WORD $0x4e24ce00 // fmla v0.4s, v16.4s, v4.4s
+	WORD $0x4e25ce21 // fmla v1.4s, v17.4s, v5.4s
+	WORD $0x4e26ce42 // fmla v2.4s, v18.4s, v6.4s
+	WORD $0x4e27ce63 // fmla v3.4s, v19.4s, v7.4s
+	FLDPQ 192(R8), (F4, F5)
+	FLDPQ 224(R8), (F6, F7)
+	WORD $0x4e24ce80 // fmla v0.4s, v20.4s, v4.4s
+	WORD $0x4e25cea1 // fmla v1.4s, v21.4s, v5.4s
+	WORD $0x4e26cec2 // fmla v2.4s, v22.4s, v6.4s
+	WORD $0x4e27cee3 // fmla v3.4s, v23.4s, v7.4s
+	ADD R3, R6, R6
 	SUBS $1, R7, R7
+	BNE list
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD $0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
+	WORD $0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
+	FMOVS (R12), F1
+	FADDS F1, F0, F0
+	FMOVS F0, (R12)
+	ADD $4, R12, R12
+	ADD $2, R11, R11
+	SUBS $1, R13, R13
+	BNE row
+	ADD $256, R4, R4
+	ADD $256, R9, R9
+	SUBS $1, R10, R10
 	BNE block
 	MOVD R1, FPCR
 	RET

@@ -42,9 +42,10 @@ func AddToRows(table []float32, stride int, rows []uint16, weights, x []float32)
 	}
 }
 
-// RowDots adds to dots, beside rows, their products with x.
+// RowDots adds to dots their rows' products with x. Each has one row of each list that lies
+// beside dots in rows, list after list.
 func RowDots(dots, x, table []float32, stride int, rows []uint16) {
-	if rowsVec(rowsDot, x, table, stride, rows, dots[:len(rows)]) {
+	if len(dots) == 0 || rowsVec(rowsDot, x, table, stride, rows, dots) {
 		return
 	}
 	for i, r := range rows {
@@ -53,7 +54,7 @@ func RowDots(dots, x, table []float32, stride int, rows []uint16) {
 		for j, v := range x {
 			sum += v * row[j]
 		}
-		dots[i] += sum
+		dots[i%len(dots)] += sum
 	}
 }
 
@@ -99,7 +100,7 @@ type rowsOp uint8
 const (
 	rowsSum rowsOp = iota // x += weight*row
 	rowsAdd               // row += weight*x
-	rowsDot               // weight += row*x
+	rowsDot               // weight += (the sum of its rows)*x
 	numRowsOps
 )
 
@@ -119,15 +120,22 @@ func rowsVec(op rowsOp, x, table []float32, stride int, rows []uint16, weights [
 	if f == nil {
 		return false
 	}
-	step := 0
-	if weights == nil {
+	n, step := len(rows), 0
+	switch {
+	case weights == nil:
 		weights = one
-	} else {
-		weights, step = weights[:len(rows)], f32
+	case op == rowsDot:
+		n = len(weights)
+	default:
+		weights, step = weights[:n], f32
+	}
+	if len(rows)%n != 0 {
+		panic("kernel: lists of rows are not alike")
 	}
 	a := rowsArgs{
 		x: at(x, 0), table: at(table, 0), rows: &rows[0], weights: at(weights, 0), step: uintptr(step),
-		stride: uintptr(stride * f32), n: uintptr(len(rows)), blocks: uintptr(len(x) / RowBlock),
+		stride: uintptr(stride * f32), n: uintptr(n), blocks: uintptr(len(x) / RowBlock),
+		lists: uintptr(len(rows) / n), apart: uintptr(n * 2),
 	}
 	run(f, &a)
 	return true

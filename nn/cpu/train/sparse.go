@@ -166,18 +166,17 @@ func (l *sparseLayers) losePolicy(s span) {
 	for i := s.lo; i < s.lo+s.n; i++ {
 		from, to := b.LegalStart[i], b.LegalStart[i+1]
 		prob, target := l.prob[from:to], b.PolicyOf(i)
-		clear(prob)
-		units := l.p[i*l.units:][:l.units]
-		logits := func(rows []uint16, weight, bias *param) {
-			for j, r := range rows {
-				prob[j] += bias.data[r]
+		in, units := &l.rows[i], l.p[i*l.units:][:l.units]
+		for j, r := range in.Rows {
+			prob[j] = l.movesBias.data[r]
+		}
+		for kinds := range in.KindLists() {
+			for j, k := range kinds {
+				prob[j] += l.kindsBias.data[k]
 			}
-			kernel.RowDots(prob, units, weight.data, l.units, rows)
 		}
-		logits(l.rows[i].Rows, l.moves, l.movesBias)
-		for kinds := range l.rows[i].KindLists() {
-			logits(kinds, l.kinds, l.kindsBias)
-		}
+		kernel.RowDots(prob, units, l.moves.data, l.units, in.Rows)
+		kernel.RowDots(prob, units, l.kinds.data, l.units, in.Kinds)
 		d := l.dLogit[from:to]
 		clear(d)
 		l.policy.furtherPolicyTerms(s, i, prob, func(grad []float32) { kernel.Add(d, d, grad) })

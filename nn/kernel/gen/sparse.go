@@ -39,64 +39,81 @@ const rowBlock = 4 * panelBytes
 // rowList emits a pass over the rows of a list, with a block of x in registers, for each
 // block of their width. store says that the block is changed, and written at the end.
 func rowList(v isa, name, doc string, store bool, op func(x reg.VecVirtual, row Mem, weight reg.VecVirtual)) {
-	rowBlocks(v, name, doc, func(x []reg.VecVirtual, row, weights reg.GPVirtual) {
-		weight := v.vec()
-		VBROADCASTSS(Mem{Base: weights}, weight)
-		for i, r := range x {
-			op(r, Mem{Base: row, Disp: i * v.size}, weight)
-		}
-	}, store)
+	v.kernel(name, "rowsArgs", doc, func(f *frame) {
+		step, table, stride := f.load("step"), f.load("table"), f.load("stride")
+		rowBlocks(v, f, table, store, func(x []reg.VecVirtual, list, weights reg.GPVirtual) {
+			row, weight := rowAt(list, table, stride), v.vec()
+			VBROADCASTSS(Mem{Base: weights}, weight)
+			for i, r := range x {
+				op(r, Mem{Base: row, Disp: i * v.size}, weight)
+			}
+			ADDQ(step, weights)
+		})
+	})
 }
 
-// rowDots emits the products of the rows of a list with x, which it adds to the weights.
+// rowDots emits the products of sums of rows, one of each list, with x, which it adds to
+// the weights.
 func rowDots(v isa) {
-	rowBlocks(v, "rowsDot", "adds the products of the rows of a list with x to weights.", func(x []reg.VecVirtual, row, weights reg.GPVirtual) {
-		sums := v.vecs(2)
-		for i, r := range x {
-			if m := (Mem{Base: row, Disp: i * v.size}); i < len(sums) {
-				VMULPS(m, r, sums[i])
-			} else {
-				VFMADD231PS(m, r, sums[i%len(sums)])
-			}
-		}
-		VADDPS(sums[1], sums[0], sums[0])
-		v.allLanes(sums[0], VADDPS)
-		sum := sums[0].AsX()
-		VADDSS(Mem{Base: weights}, sum, sum)
-		VMOVSS(sum, Mem{Base: weights})
-	}, false)
+	v.kernel("rowsDot", "rowsArgs", "adds the products of sums of rows, one of each list, with x to weights.", func(f *frame) {
+		apart, table, stride := f.load("apart"), f.load("table"), f.load("stride")
+		at, lists := GP64(), GP64()
+		rowBlocks(v, f, table, false, func(x []reg.VecVirtual, list, weights reg.GPVirtual) {
+			sums := v.vecs(4)
+			v.zero(sums...)
+			MOVQ(list, at)
+			MOVQ(f.mem("lists"), lists)
+			loop("list", lists, func() {
+				row := rowAt(at, table, stride)
+				for i, r := range x {
+					VFMADD231PS(Mem{Base: row, Disp: i * v.size}, r, sums[i%len(sums)])
+				}
+				ADDQ(apart, at)
+			})
+			VADDPS(sums[1], sums[0], sums[0])
+			VADDPS(sums[3], sums[2], sums[2])
+			VADDPS(sums[2], sums[0], sums[0])
+			v.allLanes(sums[0], VADDPS)
+			sum := sums[0].AsX()
+			VADDSS(Mem{Base: weights}, sum, sum)
+			VMOVSS(sum, Mem{Base: weights})
+			ADDQ(Imm(4), weights)
+		})
+	})
+}
+
+// rowAt returns the row that the next number of a list names.
+func rowAt(list, table, stride reg.GPVirtual) reg.GPVirtual {
+	row := GP64()
+	MOVWQZX(Mem{Base: list}, row)
+	IMULQ(stride, row)
+	ADDQ(table, row)
+	return row
 }
 
 // rowBlocks emits body for each row of a list, within each block of the width, of which x
-// has that block in registers, and writes x back if store. weights points to the row's.
-func rowBlocks(v isa, name, doc string, body func(x []reg.VecVirtual, row, weights reg.GPVirtual), store bool) {
-	v.kernel(name, "rowsArgs", doc, func(f *frame) {
-		table, x, stride, step := f.load("table"), f.load("x"), f.load("stride"), f.load("step")
-		blocks := f.local("blocks")
-		list, weights, left, row := GP64(), GP64(), GP64(), GP64()
-		registers := v.vecs(rowBlock / v.size)
-		loop("block", blocks, func() {
-			MOVQ(f.mem("rows"), list)
-			MOVQ(f.mem("weights"), weights)
-			MOVQ(f.mem("n"), left)
-			for i, r := range registers {
-				VMOVUPS(Mem{Base: x, Disp: i * v.size}, r)
-			}
-			loop("row", left, func() {
-				MOVWQZX(Mem{Base: list}, row)
-				IMULQ(stride, row)
-				ADDQ(table, row)
-				body(registers, row, weights)
-				ADDQ(Imm(2), list)
-				ADDQ(step, weights)
-			})
-			if store {
-				for i, r := range registers {
-					VMOVUPS(r, Mem{Base: x, Disp: i * v.size})
-				}
-			}
-			ADDQ(U32(rowBlock), table)
-			ADDQ(U32(rowBlock), x)
+// has that block in registers, and writes x back if store. body goes on with the weights.
+func rowBlocks(v isa, f *frame, table reg.GPVirtual, store bool, body func(x []reg.VecVirtual, list, weights reg.GPVirtual)) {
+	x, blocks := f.load("x"), f.local("blocks")
+	list, weights, left := GP64(), GP64(), GP64()
+	registers := v.vecs(rowBlock / v.size)
+	loop("block", blocks, func() {
+		MOVQ(f.mem("rows"), list)
+		MOVQ(f.mem("weights"), weights)
+		MOVQ(f.mem("n"), left)
+		for i, r := range registers {
+			VMOVUPS(Mem{Base: x, Disp: i * v.size}, r)
+		}
+		loop("row", left, func() {
+			body(registers, list, weights)
+			ADDQ(Imm(2), list)
 		})
+		if store {
+			for i, r := range registers {
+				VMOVUPS(r, Mem{Base: x, Disp: i * v.size})
+			}
+		}
+		ADDQ(U32(rowBlock), table)
+		ADDQ(U32(rowBlock), x)
 	})
 }

@@ -240,6 +240,8 @@ var Structs = map[string][]Field{
 		{"stride", "uintptr", "stride of rows"},
 		{"n", "uintptr", "rows of the list, > 0"},
 		{"blocks", "uintptr", "blocks of 64 floats of a row, > 0"},
+		{"lists", "uintptr", "of products: lists that each weight has a row of, > 0"},
+		{"apart", "uintptr", "of products: stride of lists"},
 	},
 	"peakArgs": {
 		{"n", "uintptr", "rounds, > 0"},
