@@ -95,7 +95,7 @@ func (e *Effective) normalise() error {
 		e.origins[policyHead] = e.Origin("model.arch.attention.width")
 	}
 	if s := c.GetModel().GetArch().GetSparse(); s != nil && e.olderFeatures() {
-		s.Features = proto.Int32(0)
+		s.Features = nil
 	}
 	if len(c.GetTraining().GetLrRule()) > 0 {
 		c.Training.Lr = nil // the rules replace it, and a file must not have both
@@ -165,7 +165,7 @@ func (e *Effective) choosesPolicyHead() bool {
 }
 
 // olderFeatures says whether the run has a sparse net of before there was a choice of
-// features, and none is given.
+// features, and none is given. Its configuration goes on to say nothing of them.
 func (e *Effective) olderFeatures() bool {
 	const features = "model.arch.sparse.features"
 	_, outside := e.origins[features]

@@ -99,10 +99,10 @@ func TestSparseNet(t *testing.T) {
 func TestSparseFeatures(t *testing.T) {
 	for _, c := range []struct {
 		run, file string
-		want      int32
+		want      int32 // -1: it says nothing
 	}{
-		{"model { arch { sparse { accumulators: 64 } } }", "", 0},
-		{"model { arch { sparse { accumulators: 64 } } }", "model { arch { sparse { accumulators: 64 } } }", 0},
+		{"model { arch { sparse { accumulators: 64 } } }", "", -1},
+		{"model { arch { sparse { accumulators: 64 } } }", "model { arch { sparse { accumulators: 64 } } }", -1},
 		{"model { arch { sparse { accumulators: 64 } } }", "model { arch { sparse { features: 2 } } }", 2},
 		{"model { arch { sparse { accumulators: 64 features: 2 } } }", "", 2},
 		{"model { arch { conv_tower { } } }", "model { net: 'sparse64' }", 2},
@@ -119,7 +119,11 @@ func TestSparseFeatures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := e.Config.GetModel().GetArch().GetSparse().GetFeatures(); got != c.want {
+		got := int32(-1)
+		if s := e.Config.GetModel().GetArch().GetSparse(); s.Features != nil {
+			got = s.GetFeatures()
+		}
+		if got != c.want {
 			t.Errorf("run %q, file %q: features %d, want %d", c.run, c.file, got, c.want)
 		}
 	}

@@ -26,7 +26,9 @@ func ArchOf(m *config.Arch) (nn.Arch, error) {
 	var a nn.Arch
 	if s := m.GetSparse(); s != nil {
 		a = nn.SparseArch(int(s.GetAccumulators()))
-		a.Blocks[0].Features = int(s.GetFeatures())
+		if a.Blocks[0].Features = 0; s.Features != nil { // a run of before there was a choice
+			a.Blocks[0].Features = int(s.GetFeatures())
+		}
 		a.Head(nn.Policy).Hidden, a.Head(nn.Value).Hidden = int(s.GetPolicyUnits()), int(s.GetValueUnits())
 	} else if blocks := blocksOf(m); blocks != nil {
 		a = nn.Arch{
