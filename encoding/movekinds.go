@@ -24,8 +24,8 @@ const (
 	moveForks    = 2  // whether more than one man is threatened, their king counted
 	moveDangers  = 2  // whether the target is attacked
 	moveOffsets  = 15 // ranks or files from a king, -7 to 7
-	numAttackers = 6 * moveCaptures * attackLevels * attackLevels * moveChecks * moveGuards
-	outcomeKinds = numAttackers
+	firstKinds   = 6 * moveCaptures * attackLevels * attackLevels * moveChecks * moveGuards
+	outcomeKinds = firstKinds
 	threatKinds  = outcomeKinds + 6*moveCaptures*numOutcomes
 	targetKinds  = threatKinds + 6*moveThreats*moveForks*moveDangers
 	originKinds  = targetKinds + 6*NumSquares

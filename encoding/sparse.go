@@ -57,7 +57,7 @@ func (f SparseFeatures) NumFeatures() int {
 	if f == SparseAttacks {
 		return f.FirstMove()
 	}
-	return f.FirstMove() + numAttackers
+	return f.FirstMove() + firstKinds
 }
 
 // Sparse is one position's features, as seen by the side to move and by its opponent.

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"iter"
 	"math"
 	"slices"
 
@@ -90,7 +89,7 @@ func newSparseLayers(e *engine, byHead map[string][]*term) *sparseLayers {
 		l.tasks = append(l.tasks, func() { l.tableGrad(c) })
 	}
 	for c := 0; c < l.units; c += kernel.RowBlock {
-		l.tasks = append(l.tasks, func() { l.moveGrad(l.moves, l.movesBias, rowsOf, c) }, func() { l.moveGrad(l.kinds, l.kindsBias, (*encoding.Sparse).KindLists, c) })
+		l.tasks = append(l.tasks, func() { l.moveGrad(l.moves, l.movesBias, func(in *encoding.Sparse) []uint16 { return in.Rows }, c) }, func() { l.moveGrad(l.kinds, l.kindsBias, func(in *encoding.Sparse) []uint16 { return in.Kinds }, c) })
 	}
 	return l
 }
@@ -285,12 +284,10 @@ func (l *sparseLayers) tableGrad(c int) {
 	}
 }
 
-// rowsOf is the one list of a position's policy indices, as KindLists has those of kinds.
-func rowsOf(in *encoding.Sparse) iter.Seq[[]uint16] { return slices.Values([][]uint16{in.Rows}) }
-
 // moveGrad sets the gradient of a block of columns of the moves' or the kinds' rows, which
-// lists names, from column c on, and with the first block that of their biases.
-func (l *sparseLayers) moveGrad(weight, bias *param, lists func(*encoding.Sparse) iter.Seq[[]uint16], c int) {
+// rows gives list after list, from column c on, and with the first block that of their
+// biases.
+func (l *sparseLayers) moveGrad(weight, bias *param, rows func(*encoding.Sparse) []uint16, c int) {
 	b := l.e.batch
 	grad := weight.grad[c:]
 	for r := range weight.spec.Shape[0] {
@@ -304,7 +301,7 @@ func (l *sparseLayers) moveGrad(weight, bias *param, lists func(*encoding.Sparse
 	}
 	for i := range l.e.boards {
 		d := l.dLogit[b.LegalStart[i]:b.LegalStart[i+1]]
-		for list := range lists(&l.rows[i]) {
+		for list := range slices.Chunk(rows(&l.rows[i]), max(len(d), 1)) {
 			kernel.AddToRows(grad, l.units, list, d, l.p[i*l.units+c:][:kernel.RowBlock])
 			if c == 0 {
 				for j, r := range list {
