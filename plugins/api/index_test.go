@@ -222,8 +222,8 @@ func throughWire(t testing.TB, u *pluginpb.IndexUpdate) *pluginpb.IndexUpdate {
 	return &out
 }
 
-// A large window travels in several messages; after a
-// failure everything is sent again.
+// A large window travels in several messages; where one of them
+// fails, the last one too, everything is sent again.
 func TestIndexMessages(t *testing.T) {
 	rng := freshRand(t)
 	var window plainIndex
@@ -232,38 +232,43 @@ func TestIndexMessages(t *testing.T) {
 	}
 	var sender indexSender
 	broken := errors.New("broken")
-	n := 0
-	err := sendIndex(&sender, window, func(*pluginpb.IndexUpdate) error {
-		if n++; n == 2 {
-			return broken
+	for fails := 1; ; fails++ {
+		idx, parts := &Index{}, 0
+		err := sendIndex(&sender, window, func(u *pluginpb.IndexUpdate) (err error) {
+			if u.Reset_ != (parts == 0) {
+				t.Errorf("message %d: reset %v", parts, u.Reset_)
+			}
+			if parts++; parts == fails {
+				return broken
+			}
+			idx, err = idx.Update(throughWire(t, u))
+			return err
+		})
+		if parts == fails {
+			if !errors.Is(err, broken) {
+				t.Fatalf("message %d: got %v", parts, err)
+			}
+			continue
 		}
-		return nil
-	})
-	if !errors.Is(err, broken) {
-		t.Fatalf("got %v", err)
-	}
-	idx, parts := &Index{}, 0
-	if err := sendIndex(&sender, window, func(u *pluginpb.IndexUpdate) (err error) {
-		if u.Reset_ != (parts == 0) {
-			t.Errorf("message %d: reset %v", parts, u.Reset_)
+		if err != nil {
+			t.Fatal(err)
 		}
-		parts++
-		idx, err = idx.Update(throughWire(t, u))
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	sameIndex(t, rng, idx, window)
-	if parts < 3 {
-		t.Errorf("%d messages", parts)
+		sameIndex(t, rng, idx, window)
+		if parts < 2 || parts != fails-1 {
+			t.Errorf("%d messages, %d attempts", parts, fails)
+		}
+		return
 	}
 }
 
-// sendIndex sends all of an update.
+// sendIndex sends all of an update, as a sampler does.
 func sendIndex(s *indexSender, idx stage.Index, send func(*pluginpb.IndexUpdate) error) error {
 	last, err := s.update(idx, send)
 	if err == nil && last != nil {
 		err = send(last)
+	}
+	if err != nil {
+		*s = indexSender{}
 	}
 	return err
 }
