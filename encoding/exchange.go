@@ -11,14 +11,24 @@ var exchangeOutcomes = [9]uint16{0, 1, 1, 2, 3, 4, 5, 5, 6}
 
 const numOutcomes = 7 // loses 4 pawns or more, 2 or 3, one; even; wins 1, 2 or 3, 4 or more
 
+// attackerValue is of what attacks a square the least man's value, at most.
+var attackerValue = [attackLevels]int{byPawn: 1, byMinor: 3, byOther: 100}
+
 // outcome says what comes of it that a man of ours goes from one square to another where it
 // takes what is worth so much: a number below numOutcomes.
 func (s *Sparse) outcome(man, from, to uint, won int) uint16 {
-	if s.attacks[1].all>>to&1 != 0 {
+	if level := s.attacks[1].level(to); level != byNone {
+		// What takes the man is lost in its turn, at worst for them.
+		worst, best := won-manValue[man], won-max(manValue[man]-attackerValue[level], 0)
+		if of := exchangeOutcome(best); of == exchangeOutcome(worst) {
+			return of
+		}
 		won = s.exchange(man, from, to, won)
 	}
-	return exchangeOutcomes[min(max(won, -4), 4)+4]
+	return exchangeOutcome(won)
 }
+
+func exchangeOutcome(won int) uint16 { return exchangeOutcomes[min(max(won, -4), 4)+4] }
 
 // exchange is what is won in pawns where both sides take on that square as long as it pays,
 // each with its least man, men behind others among them. Kings take only last.

@@ -78,6 +78,12 @@ func TestExchange(t *testing.T) {
 			if got := s.exchange(uint(man), from, to, won); got != want {
 				t.Fatalf("%s %v: %d, want %d", h.Board().FEN(), move, got, want)
 			}
+			if s.attacks[1].all>>to&1 == 0 { // then what stands behind our man is not seen
+				want = won
+			}
+			if got := s.outcome(uint(man), from, to, won); got != exchangeOutcome(want) {
+				t.Fatalf("%s %v: outcome %d of %d", h.Board().FEN(), move, got, want)
+			}
 		}
 	})
 	if deep < 1000 {

@@ -18,13 +18,14 @@ const (
 	numCoarse   = 6 * moveCaptures * moveTargets * moveOrigins
 
 	// Of SparseAttackers, list after list. The first one is of features, too.
-	moveChecks   = 2  // whether the opponent's king is attacked from the target
-	moveGuards   = 2  // whether another pawn of ours defends the target
-	moveThreats  = 5  // of nothing, of a pawn, minor, rook, queen
-	moveForks    = 2  // whether more than one man is threatened, their king counted
-	moveDangers  = 2  // whether the target is attacked
-	moveOffsets  = 15 // ranks or files from a king, -7 to 7
-	firstKinds   = 6 * moveCaptures * attackLevels * attackLevels * moveChecks * moveGuards
+	moveChecks   = 2                                                     // whether the opponent's king is attacked from the target
+	moveGuards   = 2                                                     // whether another pawn of ours defends the target
+	moveThreats  = 5                                                     // of nothing, of a pawn, minor, rook, queen
+	moveForks    = 2                                                     // whether more than one man is threatened, their king counted
+	moveDangers  = 2                                                     // whether the target is attacked
+	moveOffsets  = 15                                                    // ranks or files from a king, -7 to 7
+	placesOfKind = attackLevels * attackLevels * moveChecks * moveGuards // where a man takes another
+	firstKinds   = 6 * moveCaptures * placesOfKind
 	outcomeKinds = firstKinds
 	threatKinds  = outcomeKinds + 6*moveCaptures*numOutcomes
 	targetKinds  = threatKinds + 6*moveThreats*moveForks*moveDangers
@@ -33,6 +34,7 @@ const (
 	shelterKinds = assaultKinds + 6*moveOffsets*moveOffsets
 	numFine      = shelterKinds + 6*moveOffsets*moveOffsets
 	fineLists    = 7
+	foldedLists  = 4
 )
 
 // NumMoveKinds is the number of kinds of moves.
@@ -44,14 +46,19 @@ func (f SparseFeatures) NumMoveKinds() int {
 }
 
 // MoveKinds is the number of kinds that each move has.
-func (f SparseFeatures) MoveKinds() int {
-	if f == SparseAttacks {
+func (f SparseFeatures) MoveKinds() int { return f.moveLists(false) }
+
+func (f SparseFeatures) moveLists(folded bool) int {
+	switch {
+	case f == SparseAttacks:
 		return 1
+	case folded:
+		return foldedLists
 	}
 	return fineLists
 }
 
-// moves sets Rows and Kinds.
+// moves sets Rows and Kinds, and adds the first kinds' features to Ours.
 //
 // The first kind is the man that moves, what it captures, and what attacks it where it
 // goes and where it stands. Of SparseAttackers it is also whether it gives check there
@@ -59,8 +66,8 @@ func (f SparseFeatures) MoveKinds() int {
 // man that it then threatens, one that is worth more or is not defended; the squares where
 // it goes and from where; and where it goes as seen from their king, and from ours.
 func (s *Sparse) moves(legal []uint16) {
-	n := len(legal)
-	s.Rows, s.Kinds = slices.Grow(s.Rows[:0], n)[:n], slices.Grow(s.Kinds[:0], n*s.Features.MoveKinds())[:n*s.Features.MoveKinds()]
+	n, lists := len(legal), s.Features.moveLists(s.Folded)
+	s.Rows, s.Kinds = slices.Grow(s.Rows[:0], n)[:n], slices.Grow(s.Kinds[:0], n*lists)[:n*lists]
 	rows, kinds := s.Rows, s.Kinds
 	theirs, mirror := &s.attacks[1], uint16(0)
 	if s.mirrored {
@@ -69,7 +76,10 @@ func (s *Sparse) moves(legal []uint16) {
 	coarse := s.Features == SparseAttacks
 	var checks, victims [6]uint64
 	var assault, shelter uint16
+	var firsts []uint16
 	if !coarse {
+		s.Ours = slices.Grow(s.Ours, n)[:len(s.Ours)+n]
+		firsts = s.Ours[len(s.Ours)-n:]
 		checks, victims = s.checks(), s.victims()
 		assault, shelter = s.kingOffset(1, mirror), s.kingOffset(0, mirror)
 	}
@@ -102,14 +112,20 @@ func (s *Sparse) moves(legal []uint16) {
 		threat, fork := s.threat(chess.Attacks(chess.PieceType(arrives), chess.Square(to), s.occupied&^(1<<from)), victims[arrives])
 		goes, comes := uint16(to)^mirror, uint16(from)^mirror
 		place := man*moveOffsets*moveOffsets + goes>>3*moveOffsets + goes&7
+		first := (((kind*attackLevels+target)*attackLevels+origin)*moveChecks+check)*moveGuards + guard
+		outcome := s.outcome(uint(man), from, to, won)
+		threatens := ((man*moveThreats+threat)*moveForks+fork)*moveDangers + min(target, 1)
+		firsts[i] = uint16(s.Features.FirstMove()) + first
 		k := kinds[i:]
-		k[0] = (((kind*attackLevels+target)*attackLevels+origin)*moveChecks+check)*moveGuards + guard
-		k[n] = outcomeKinds + kind*numOutcomes + s.outcome(uint(man), from, to, won)
-		k[2*n] = threatKinds + ((man*moveThreats+threat)*moveForks+fork)*moveDangers + min(target, 1)
-		k[3*n] = targetKinds + man*NumSquares + goes
-		k[4*n] = originKinds + man*NumSquares + comes
-		k[5*n] = assaultKinds + place + assault
-		k[6*n] = shelterKinds + place + shelter
+		if s.Folded {
+			rows[i] += man * NumPolicy
+			k[0], k[n] = first*numOutcomes+outcome, foldedThreats+threatens
+			k[2*n], k[3*n] = foldedOffsets+place+assault, foldedOffsets+shelterKinds-assaultKinds+place+shelter
+			continue
+		}
+		k[0], k[n], k[2*n] = first, outcomeKinds+kind*numOutcomes+outcome, threatKinds+threatens
+		k[3*n], k[4*n] = targetKinds+man*NumSquares+goes, originKinds+man*NumSquares+comes
+		k[5*n], k[6*n] = assaultKinds+place+assault, shelterKinds+place+shelter
 	}
 }
 

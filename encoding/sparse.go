@@ -65,6 +65,7 @@ func (f SparseFeatures) NumFeatures() int {
 // files are mirrored. Rows and Kinds say the same of its legal moves.
 type Sparse struct {
 	Features     SparseFeatures // what Set writes
+	Folded       bool           // Rows and Kinds are rows of the tables that Fold makes
 	Ours, Theirs []uint16       // below NumFeatures; of SparseAttackers, the first kind of each move is one of ours
 	Rows         []uint16       // of each legal move the policy index as the side to move sees the board
 	Kinds        []uint16       // and its kinds, below NumMoveKinds: MoveKinds lists like Rows, one behind the other
@@ -143,11 +144,6 @@ func (s *Sparse) Set(masks *[NumMasks]uint64, c *Scalars, legal []uint16) {
 	clock := others + sparseClock + min(uint16(c.Rule50)/10, sparseRule50-1)
 	s.Ours, s.Theirs = append(a, clock), append(b, clock)
 	s.moves(legal)
-	if s.Features == SparseAttackers {
-		for _, k := range s.Kinds[:len(legal)] {
-			s.Ours = append(s.Ours, uint16(s.Features.FirstMove())+k)
-		}
-	}
 }
 
 // Mirrored says whether the side to move sees the files mirrored. Set comes before.

@@ -259,3 +259,55 @@ func BenchmarkSparse(b *testing.B) {
 		})
 	}
 }
+
+// Folded tables give each move the sums that the tables have.
+func TestFold(t *testing.T) {
+	const width = 3
+	rng := rand.New(rand.NewPCG(11, 4))
+	random := func(rows int) []float32 {
+		table := make([]float32, rows*width)
+		for i := range table {
+			table[i] = float32(rng.IntN(2048)) // sums are exact
+		}
+		return table
+	}
+	add := func(to, from []float32) {
+		for i := range to {
+			to[i] += from[i]
+		}
+	}
+	sums := func(s *Sparse, moves, kinds []float32) []float32 {
+		of := make([]float32, len(s.Rows)*width)
+		for i, r := range s.Rows {
+			add(of[i*width:][:width], moves[int(r)*width:])
+		}
+		for list := range s.KindLists() {
+			for i, k := range list {
+				add(of[i*width:][:width], kinds[int(k)*width:])
+			}
+		}
+		return of
+	}
+	for _, f := range []SparseFeatures{SparseAttacks, SparseAttackers} {
+		moves, kinds := random(NumPolicy), random(f.NumMoveKinds())
+		foldedMoves, foldedKinds := f.Fold(moves, kinds, width)
+		s, folded := Sparse{Features: f}, Sparse{Features: f, Folded: true}
+		walk(t, 20, func(h *chess.History, l *chess.MoveList) {
+			var masks [NumMasks]uint64
+			var c Scalars
+			Encode(h, &masks, &c)
+			legal := make([]uint16, l.N)
+			for i, move := range l.Slice() {
+				legal[i] = PolicyIndex(move)
+			}
+			s.Set(&masks, &c, legal)
+			folded.Set(&masks, &c, legal)
+			if !slices.Equal(s.Ours, folded.Ours) || !slices.Equal(s.Theirs, folded.Theirs) {
+				t.Fatalf("features %d, %s: other features where folded", f, h.Board().FEN())
+			}
+			if got, want := sums(&folded, foldedMoves, foldedKinds), sums(&s, moves, kinds); !slices.Equal(got, want) {
+				t.Fatalf("features %d, %s: sums %v, want %v", f, h.Board().FEN(), got, want)
+			}
+		})
+	}
+}

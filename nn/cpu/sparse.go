@@ -15,7 +15,7 @@ type sparseNet struct {
 	features      encoding.SparseFeatures
 	width, units  int       // accumulators, policy units
 	table, bias   []float32 // [NumFeatures][width], [width]
-	moves, kinds  []float32 // [1858][units], [NumMoveKinds][units]
+	moves, kinds  []float32 // folded, [rows][units]
 	movesBias     []float32
 	kindsBias     []float32
 	policy, value kernelMat // from both accumulators to their units
@@ -32,11 +32,13 @@ func packSparse(n *nn.Net, p kernel.Precision) *sparseNet {
 		return packDense(nn.Dense{In: len(w) / len(bias), Out: len(bias), Weight: w, Bias: bias}, p)
 	}
 	get := func(name string) []float32 { return slices.Clone(n.Get(name)) }
+	features, units := n.Arch.SparseFeatures(), n.Arch.Head(nn.Policy).Hidden
+	moves, kinds := features.Fold(n.Get("policy.moves.weight"), n.Get("policy.kinds.weight"), units)
+	movesBias, kindsBias := features.Fold(n.Get("policy.moves.bias"), n.Get("policy.kinds.bias"), 1)
 	return &sparseNet{
-		features: n.Arch.SparseFeatures(),
-		width:    n.Arch.Blocks[0].Width, units: n.Arch.Head(nn.Policy).Hidden, table: get("input.weight"), bias: get("input.bias"),
-		moves: get("policy.moves.weight"), movesBias: get("policy.moves.bias"),
-		kinds: get("policy.kinds.weight"), kindsBias: get("policy.kinds.bias"),
+		features: features,
+		width:    n.Arch.Blocks[0].Width, units: units, table: get("input.weight"), bias: get("input.bias"),
+		moves: moves, movesBias: movesBias, kinds: kinds, kindsBias: kindsBias,
 		policy: dense("policy.fc1"), value: dense("value.fc1"), valueOut: dense("value.fc2"), movesLeftOut: dense("moves_left.fc2"),
 	}
 }
@@ -55,7 +57,7 @@ func (e *Evaluator) allocateSparse(s *sparseNet) {
 		x:      make([]float32, e.chunk*2*s.width), policy: make([]float32, e.chunk*s.units), value: make([]float32, e.chunk*s.value.n),
 	}
 	for i := range e.sparse.inputs {
-		e.sparse.inputs[i].Features = s.features
+		e.sparse.inputs[i] = encoding.Sparse{Features: s.features, Folded: true}
 	}
 	e.scratch = make([]float32, e.net.matScratchLen())
 	e.value, e.movesLeft = headBuffers{out: make([]float32, e.chunk*s.valueOut.n)}, headBuffers{}
