@@ -12,6 +12,9 @@ type Ahead struct {
 	Material int8         // our men less theirs, in pawns
 	Survive  uint64       // the squares of the position's men that nobody took, wherever they went
 	From, To chess.Square // of the opponent's reply; From == To: not known
+	// Promotion of that reply: Bishop, Rook or Queen. A knight is Pawn, as none is: the
+	// policy has one index for both.
+	Promotion chess.PieceType
 }
 
 // Image returns a as it is on a board under t.
@@ -19,6 +22,13 @@ func (a Ahead) Image(t Transform) Ahead {
 	a.Survive = t.Mask(a.Survive)
 	a.From, a.To = t.Square(a.From), t.Square(a.To)
 	return a
+}
+
+// ReplyIndex returns the policy index of the opponent's reply, from the opponent's view as
+// the net sees the next position; NoPolicyIndex where the reply is not known.
+func (a Ahead) ReplyIndex() uint16 {
+	const rankFlip = 56
+	return PolicyIndex(chess.NewMove(a.From^rankFlip, a.To^rankFlip, a.Promotion))
 }
 
 // Men returns the occupied squares of row i's newest board.

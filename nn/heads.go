@@ -10,8 +10,8 @@ import (
 // ErrNoHead says that a net lacks the head that was chosen.
 var ErrNoHead = errors.New("no such head")
 
-// Opponent is the name of a policy head for the opponent's reply. Leela's nets have it; no
-// row has its target.
+// Opponent is the name of a policy head for the opponent's reply, in the indices of the
+// opponent's own policy, as in Leela's nets. It does not know which replies are legal.
 const Opponent = "opponent"
 
 // headOrder lists the heads that a net may have, by Prefix, in the order of Arch.Heads.

@@ -15,6 +15,9 @@ func (g *Game) ahead(b chess.Board, ply int) (a encoding.Ahead) {
 	if ply+1 < len(g.Plies) {
 		reply := g.Plies[ply+1].Move
 		a.From, a.To = reply.From()^rankFlip, reply.To()^rankFlip
+		if p := reply.Promotion(); p != chess.Knight && p != chess.NoPiece {
+			a.Promotion = p
+		}
 	}
 	if ply+encoding.AheadPlies > len(g.Plies) {
 		return a

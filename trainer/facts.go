@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/device"
 )
 
@@ -95,6 +96,9 @@ func (l *Loss) isPolicy() bool { return l.Head == HeadPolicy && l.Kind == CrossE
 
 // known says whether the target of row i is.
 func (l *Loss) known(b *encoding.TrainBatch, i int) bool {
+	if l.Name == nn.Opponent {
+		return b.Ahead[i].ReplyIndex() != encoding.NoPolicyIndex
+	}
 	switch l.Head {
 	case HeadSurvival, HeadMaterial:
 		return b.Ahead[i].Known
@@ -149,7 +153,7 @@ func Floors(losses []Loss, b *encoding.TrainBatch) []Measure {
 // floor is the least loss of row i, whose target is known.
 func (l *Loss) floor(b *encoding.TrainBatch, i int) float64 {
 	switch {
-	case l.Head == HeadPolicy && l.Kind == CrossEntropy:
+	case l.Head == HeadPolicy && l.Kind == CrossEntropy && l.Name != nn.Opponent:
 		return entropy(b.PolicyOf(i))
 	case l.Kind == SoftCross:
 		soft := slices.Clone(b.PolicyOf(i))

@@ -79,7 +79,7 @@ func (f *fakeDevice) Stage(b *encoding.TrainBatch) error {
 	}
 	c := encoding.NewTrainBatch(f.cfg.Capacity)
 	for i := range b.N {
-		copyRow(c, b, i)
+		c.AppendRow(b, i)
 	}
 	f.staged = append(f.staged, c)
 	return nil

@@ -19,6 +19,7 @@ func furtherConfig(a nn.Arch) Config {
 	cfg.Losses = LossesFor(a, append(slices.DeleteFunc(cfg.Losses, func(l Loss) bool { return l.Kind == SoftCross || l.Kind == OptimisticCross }),
 		Loss{Head: HeadPolicy, Name: "optimistic", Kind: OptimisticCross, Target: encoding.TargetRoot, Weight: 1, Metric: "optimistic_loss"},
 		Loss{Head: HeadPolicy, Name: "soft", Kind: SoftCross, Temperature: 4, Weight: 2, Metric: "soft_loss"},
+		Loss{Head: HeadPolicy, Name: nn.Opponent, Kind: CrossEntropy, Weight: 1, Metric: "opponent_loss"},
 		Loss{Head: HeadValue, Name: "q", Target: encoding.TargetRoot, Weight: 1, Metric: "q_loss"},
 		Loss{Head: HeadValue, Name: "q", Kind: ValueError, Target: encoding.TargetRoot, Weight: 1, Metric: "q_error"},
 		Loss{Head: HeadValue, Kind: ValueError, Target: encoding.TargetResult, Weight: .5, Metric: "error"},
@@ -29,7 +30,7 @@ func furtherConfig(a nn.Arch) Config {
 // TestFurtherHeads: each head learns by its own loss, and the measures of the policy and the
 // value are the main heads'.
 func TestFurtherHeads(t *testing.T) {
-	for _, name := range []string{"16x1-optimistic-soft-q-st-aux", "16x1x2h-pooled-optimistic-soft-q-st-aux"} {
+	for _, name := range []string{"16x1-optimistic-soft-opponent-q-st-aux", "16x1x2h-pooled-optimistic-soft-opponent-q-st-aux"} {
 		a := nntest.Arch(name).WithErrors("").WithErrors("q")
 		rows := encoding.NewTrainBatch(16)
 		nntest.AppendRows(rows, rand.New(rand.NewPCG(1, 1)), 16)
@@ -42,7 +43,7 @@ func TestFurtherHeads(t *testing.T) {
 		}
 		floors := Measures{Losses: Floors(tr.cfg.Losses, rows)}
 		// The weights of an optimistic loss follow another head: it may rise.
-		for _, metric := range []string{"policy_loss", "soft_loss", "value_loss", "q_loss", "st_loss", "error", "q_error"} {
+		for _, metric := range []string{"policy_loss", "soft_loss", "opponent_loss", "value_loss", "q_loss", "st_loss", "error", "q_error"} {
 			if a, b, least := first.Loss(metric), last.Loss(metric), floors.Loss(metric); !(b-least < .3*(a-least)) {
 				t.Errorf("%s: %s went from %v to %v, the least is %v", name, metric, a, b, least)
 			}
@@ -78,8 +79,8 @@ func TestFurtherHeadsRefused(t *testing.T) {
 		extra []Loss
 		want  string
 	}{
-		{net, []Loss{with(func(l *Loss) { l.Name = "q" })}, `head_name "q" is none of ["optimistic" "soft"], the further ones of head policy`},
-		{net.WithHead(nn.Policy, nn.Opponent), []Loss{with(func(l *Loss) { l.Name = nn.Opponent })}, `head_name "opponent" is none of`},
+		{net, []Loss{with(func(l *Loss) { l.Name = "q" })}, `head_name "q" is none of ["optimistic" "soft" "opponent"], the further ones of head policy`},
+		{net.WithHead(nn.Policy, nn.Opponent), []Loss{with(func(l *Loss) { l.Name = nn.Opponent })}, `kind "soft_cross_entropy" does not belong to head_name "opponent", which learns one move`},
 		{net, []Loss{with(func(l *Loss) { l.Head, l.Kind = HeadMovesLeft, Huber })}, `head_name "soft" is none of []`},
 		{net, []Loss{policy, with(func(l *Loss) { l.Metric = "twice" })}, "losses[5] (twice): want one policy loss of this kind at most, of each head"},
 		{net, []Loss{with(func(l *Loss) { l.Kind = OptimisticCross })}, "wants one loss of head short_term"},

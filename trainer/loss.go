@@ -31,7 +31,7 @@ type LossKind string
 
 // The formulas. Each belongs to one head.
 const (
-	CrossEntropy    LossKind = "cross_entropy"        // policy: -sum t log softmax over the legal moves; reply: both of its squares'
+	CrossEntropy    LossKind = "cross_entropy"        // policy: -sum t log softmax over the legal moves, or all where the head is nn.Opponent; reply: both of its squares'
 	WDLCrossEntropy LossKind = "wdl_cross_entropy"    // value, WDL head: -sum t log softmax over win, draw, loss
 	MSE             LossKind = "mse"                  // value, scalar head: (tanh(logit) - q)^2; short term: that, and the same of the square's forecast
 	Huber           LossKind = "huber"                // moves left: Huber of plies/20, material of pawns/5, delta 0.5
@@ -52,7 +52,7 @@ const (
 // rows whose target is known, weighted by the row weights and not by Weight.
 type Loss struct {
 	Head   Head
-	Name   string // of a further policy or value head of the net (HeadNames); "" = the main one
+	Name   string // of a further policy or value head of the net (nn.HeadNames); "" = the main one
 	Kind   LossKind
 	Target encoding.Target // value, moves left and short term: what is learnt; OptimisticCross: how it came out
 	// Mix, if not nil, learns QRatio*Mix.Other + (1-QRatio)*Target instead. A row
@@ -97,11 +97,6 @@ var kindsOf = map[Head][]LossKind{
 	HeadShortTerm: {MSE},
 }
 
-// HeadNames returns the names of the further heads of an output that losses train.
-func HeadNames(h Head) []string {
-	return slices.DeleteFunc(nn.HeadNames(string(h)), func(name string) bool { return name == nn.Opponent })
-}
-
 // validate checks one loss apart from the net.
 func (l *Loss) validate(field string) error {
 	switch kinds, ok := kindsOf[l.Head]; {
@@ -109,8 +104,10 @@ func (l *Loss) validate(field string) error {
 		return configError(field, "head %q is none of policy, value, moves_left, weights, survival, material, reply, short_term", l.Head)
 	case !slices.Contains(kinds, l.Kind):
 		return configError(field, "kind %q does not belong to head %q, which has %v", l.Kind, l.Head, kinds)
-	case l.Name != "" && !slices.Contains(HeadNames(l.Head), l.Name):
-		return configError(field, "head_name %q is none of %q, the further ones of head %s", l.Name, HeadNames(l.Head), l.Head)
+	case l.Name != "" && !slices.Contains(nn.HeadNames(string(l.Head)), l.Name):
+		return configError(field, "head_name %q is none of %q, the further ones of head %s", l.Name, nn.HeadNames(string(l.Head)), l.Head)
+	case l.Name == nn.Opponent && l.Kind != CrossEntropy:
+		return configError(field, "kind %q does not belong to head_name %q, which learns one move: want %q", l.Kind, l.Name, CrossEntropy)
 	case !(l.Weight >= 0) || math.IsInf(l.Weight, 0):
 		return configError(field, "weight %v is not a finite number >= 0", l.Weight)
 	case l.Kind == SoftCross && !(l.Temperature > 1 && l.Temperature <= 100):
@@ -136,6 +133,9 @@ var deviceHeads = map[Head]device.Head{HeadPolicy: device.Policy, HeadValue: dev
 
 // Auxiliary says whether the loss is of the auxiliary head.
 func (l *Loss) Auxiliary() bool { return deviceHeads[l.Head].Output() == nn.Auxiliary }
+
+// Ahead says whether rows need encoding.Ahead for the loss.
+func (l *Loss) Ahead() bool { return l.Auxiliary() || l.Name == nn.Opponent }
 
 // term is a loss in the device's words, as it is at step 0.
 func (l *Loss) term() device.Term {

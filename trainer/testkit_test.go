@@ -40,18 +40,10 @@ type fixedSource struct {
 
 func (s *fixedSource) Next(_ context.Context, b *encoding.TrainBatch) error {
 	for range s.size {
-		copyRow(b, s.rows, s.at)
+		b.AppendRow(s.rows, s.at)
 		s.at = (s.at + 1) % s.rows.N
 	}
 	return nil
-}
-
-// copyRow appends row i of src to b.
-func copyRow(b, src *encoding.TrainBatch, i int) {
-	k := b.Grow(len(src.LegalOf(i)))
-	b.Masks[k], b.Scalars[k], b.Targets[k], b.Weight[k] = src.Masks[i], src.Scalars[i], src.Targets[i], src.Weight[i]
-	copy(b.LegalOf(k), src.LegalOf(i))
-	copy(b.PolicyOf(k), src.PolicyOf(i))
 }
 
 // testConfig is a configuration of all losses for tests.

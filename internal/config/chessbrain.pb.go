@@ -1052,7 +1052,8 @@ func (Loss_Head) EnumDescriptor() ([]byte, []int) {
 type Loss_Kind int32
 
 const (
-	// POLICY: over the legal moves, against the visit counts. REPLY: of both squares.
+	// POLICY: over the legal moves, against the visit counts. Of the head "opponent": over all moves, against the reply
+	// that was played. REPLY: of both squares.
 	Loss_CROSS_ENTROPY Loss_Kind = 0
 	// VALUE, WDL head.
 	Loss_WDL_CROSS_ENTROPY Loss_Kind = 1
@@ -6384,7 +6385,7 @@ type Loss struct {
 	Temperature *float64 `protobuf:"fixed64,8,opt,name=temperature,def=4" json:"temperature,omitempty"`
 	// Of OPTIMISTIC_CROSS_ENTROPY: a row half counts where the target is so many standard deviations above the value.
 	Strength *float64 `protobuf:"fixed64,10,opt,name=strength,def=2" json:"strength,omitempty"`
-	// A further head of the net, beside the one that plays: "optimistic" or "soft" of POLICY, "q" or "st" of VALUE.
+	// A further head of the net, beside the one that plays: "optimistic", "soft" or "opponent" of POLICY, "q" or "st" of VALUE.
 	// A training that begins with the loss gives its net this head. Empty = the main head. Only CPUs train the others.
 	HeadName      *string `protobuf:"bytes,11,opt,name=head_name,json=headName" json:"head_name,omitempty"`
 	unknownFields protoimpl.UnknownFields

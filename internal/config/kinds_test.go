@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/chessbrain/chessbrain/trainer"
+	"github.com/chessbrain/chessbrain/nn"
 )
 
 // resolved is the configuration of a file's text, "" = none, and a --net, "" = none.
@@ -217,10 +217,10 @@ func TestNetPath(t *testing.T) {
 	}
 }
 
-// TestHeadNames: the schema's further heads are the trainer's.
+// TestHeadNames: the schema's further heads are those of nets.
 func TestHeadNames(t *testing.T) {
 	for head := range Loss_Head_name {
-		if got, want := headNames[Loss_Head(head)], trainer.HeadNames(trainer.Head(strings.ToLower(Loss_Head(head).String()))); !slices.Equal(got, want) {
+		if got, want := headNames[Loss_Head(head)], nn.HeadNames(strings.ToLower(Loss_Head(head).String())); !slices.Equal(got, want) {
 			t.Errorf("%s has %q, want %q", Loss_Head(head), got, want)
 		}
 	}

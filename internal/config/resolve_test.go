@@ -162,6 +162,7 @@ func TestRefusedValues(t *testing.T) {
 		{file: "training { losses { head: POLICY kind: MSE metric: 'a' } }", want: "run.textproto:1:34: training.losses[0].kind = MSE: does not belong to head POLICY"},
 		{file: "training { losses { head: VALUE kind: MSE metric: '\\033[2J' } }", want: `run.textproto:1:43: training.losses[0].metric = "\x1b[2J": has characters that cannot be printed`},
 		{file: "training { losses { head: VALUE kind: MSE metric: 'a' head_name: 'soft' } }", want: "run.textproto:1:55: training.losses[0].head_name = \"soft\": is none of [\"q\" \"st\"], which head VALUE has besides its main one"},
+		{file: "training { losses { head: POLICY kind: SOFT_CROSS_ENTROPY metric: 'a' head_name: 'opponent' } }", want: "run.textproto:1:34: training.losses[0].kind = SOFT_CROSS_ENTROPY: does not belong to head_name \"opponent\", which learns one move"},
 		{file: "training { losses { head: REPLY kind: CROSS_ENTROPY metric: 'a' head_name: 'q' } }", want: "run.textproto:1:65: training.losses[0].head_name = \"q\": is none of [], which head REPLY has besides its main one"},
 		{file: "training { losses { head: SURVIVAL kind: HUBER metric: 'a' } }", want: "run.textproto:1:36: training.losses[0].kind = HUBER: does not belong to head SURVIVAL"},
 		{file: "training { losses { head: POLICY kind: SOFT_CROSS_ENTROPY metric: 'a' temperature: 1 } }", want: "run.textproto:1:71: training.losses[0].temperature = 1: out of range"},

@@ -232,8 +232,11 @@ var kindsOf = map[Loss_Head][]Loss_Kind{
 	Loss_SHORT_TERM: {Loss_MSE},
 }
 
-// headNames lists the further heads of an output, as trainer.HeadNames does.
-var headNames = map[Loss_Head][]string{Loss_POLICY: {"optimistic", "soft"}, Loss_VALUE: {"q", "st"}}
+// opponent names the policy head that learns the opponent's reply, as nn.Opponent.
+const opponent = "opponent"
+
+// headNames lists the further heads of an output, as nn.HeadNames does.
+var headNames = map[Loss_Head][]string{Loss_POLICY: {"optimistic", "soft", opponent}, Loss_VALUE: {"q", "st"}}
 
 // validateTraining checks losses, learning-rate rules and warm-up.
 func validateTraining(t *Training, complain complainFunc) {
@@ -248,6 +251,8 @@ func validateTraining(t *Training, complain complainFunc) {
 			complain(path+".kind", l.GetKind().String(), "", "does not belong to head %v, which has %v", l.GetHead(), kinds)
 		case l.GetHeadName() != "" && !slices.Contains(headNames[l.GetHead()], l.GetHeadName()):
 			complain(path+".head_name", quote(l.GetHeadName()), "", "is none of %q, which head %v has besides its main one", headNames[l.GetHead()], l.GetHead())
+		case l.GetHeadName() == opponent && l.GetKind() != Loss_CROSS_ENTROPY:
+			complain(path+".kind", l.GetKind().String(), "take CROSS_ENTROPY", "does not belong to head_name %q, which learns one move, the opponent's reply", opponent)
 		case metrics[l.GetMetric()]:
 			complain(path+".metric", quote(l.GetMetric()), "give each loss its own name", "is there twice")
 		case strings.ContainsFunc(l.GetMetric(), func(r rune) bool { return !unicode.IsPrint(r) }):

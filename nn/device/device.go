@@ -51,7 +51,7 @@ func (h Head) Output() string {
 // an optimistic policy.
 type Term struct {
 	Head   Head
-	Name   string  // of the head in nn.Arch, "" = the main one
+	Name   string  // of the head in nn.Arch, "" = the main one. A policy nn.Opponent learns the reply, by no other formula than the first
 	Weight float64 // factor in the objective
 	// Temperature, of the policy, if not 0: both the target and the net's policy are taken
 	// to the power of 1/Temperature and normalised.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -25,8 +26,9 @@ import (
 //	u24  three bits a target (kinds below), and above them one: what came later follows;
 //	     then what the kinds say
 //	f32  weight, if flagged; else it is 1
-//	     if the u24 says so, what came later (encoding.Ahead): u8 from, u8 to; 128 of
-//	     from: i8 material and u64 survive follow
+//	     if the u24 says so, what came later (encoding.Ahead): u8 from, u8 to and 64 times
+//	     the reply's promotion (1 bishop, 2 rook, 3 queen; rows of older builds have 0);
+//	     128 of from: i8 material and u64 survive follow
 //
 // The masks' 832 bytes become some 40, the row 130 to 260.
 const (
@@ -36,6 +38,7 @@ const (
 
 	targetsAhead = 1 << (3 * encoding.NumTargets) // in the u24
 	fromKnown    = 128                            // in from
+	toPromotion  = 6                              // first bit of the promotion in to
 )
 
 // The kinds of a target.
@@ -97,10 +100,11 @@ func AppendRow(dst []byte, b *encoding.TrainBatch, i int, counts []uint32) ([]by
 
 // appendAhead writes what came later.
 func appendAhead(dst []byte, a *encoding.Ahead) []byte {
+	to := uint8(a.To) | uint8(max(a.Promotion, chess.Knight)-chess.Knight)<<toPromotion
 	if !a.Known {
-		return append(dst, uint8(a.From), uint8(a.To))
+		return append(dst, uint8(a.From), to)
 	}
-	return le.AppendUint64(append(dst, uint8(a.From)|fromKnown, uint8(a.To), uint8(a.Material)), a.Survive)
+	return le.AppendUint64(append(dst, uint8(a.From)|fromKnown, to, uint8(a.Material)), a.Survive)
 }
 
 // giveCounts says whether the counts give the policy bit for bit.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -27,6 +28,9 @@ func testBatch(t testing.TB, games []*record.Game) (b *encoding.TrainBatch, coun
 
 func TestRowRoundTrip(t *testing.T) {
 	b, counts := testBatch(t, testGames(0, 60, 60))
+	for i, p := range []chess.PieceType{chess.Pawn, chess.Bishop, chess.Rook, chess.Queen} {
+		b.Ahead[i].Promotion = p
+	}
 	out := encoding.NewTrainBatch(8)
 	bytes, withCounts := 0, 0
 	for i := range b.N {

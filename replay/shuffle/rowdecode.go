@@ -48,12 +48,15 @@ type decoder struct{ replay.Decoder }
 // ahead reads what came later.
 func (d *decoder) ahead(a *encoding.Ahead) {
 	from, to := d.U8(), d.U8()
-	a.From, a.To = chess.Square(from&^fromKnown), chess.Square(to)
+	a.From, a.To = chess.Square(from&^fromKnown), chess.Square(to&63)
+	if p := to >> toPromotion; p > 0 {
+		a.Promotion = chess.Knight + chess.PieceType(p)
+	}
 	if a.Known = from&fromKnown != 0; a.Known {
 		a.Material, a.Survive = int8(d.U8()), d.U64()
 	}
-	if a.From >= chess.NoSquare || a.To >= chess.NoSquare {
-		d.Fail("reply from square %d to %d", a.From, a.To)
+	if a.From >= chess.NoSquare {
+		d.Fail("reply from square %d", a.From)
 	}
 }
 

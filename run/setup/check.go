@@ -46,8 +46,8 @@ func CheckConfig(e *config.Effective) error {
 			errs = append(errs, e.Errorf("training.data", "name a PGN file, a .tar of Leela's, or a directory of these, of Leela's chunks or of game files", "%v", err))
 		}
 	}
-	refuse(t.GetSource() == config.Training_LOADER && auxiliary(c), "training.losses",
-		"leave them away, or take source SELFPLAY, DIR or SHUFFLED", "rows of source LOADER have no targets for auxiliary losses")
+	refuse(t.GetSource() == config.Training_LOADER && ahead(c), "training.losses",
+		"leave them away, or take source SELFPLAY, DIR or SHUFFLED", "rows of source LOADER have no targets for auxiliary losses and the head opponent")
 	_, err := losses(t.GetLosses())
 	if bad, ok := errors.AsType[*config.Error](err); ok {
 		refuse(true, bad.Field, bad.Remedy, bad.Reason)

@@ -124,6 +124,6 @@ func cycleShuffle(c *config.Config) shuffle.Settings {
 	s.Window = shuffle.WindowOptions{MinRows: w.GetMinRows(), MaxRows: w.GetMaxRows(), KeepRows: w.GetKeepTargetRows(),
 		Expand: w.GetExpandWindowPerRow(), Exponent: w.GetTaperWindowExponent(), Scale: w.GetTaperWindowScale(), AddToData: w.GetAddToDataRows()}
 	s.RowsPerFile = w.GetApproxRowsPerFile()
-	s.Seed, s.Validation, s.ShortTerm, s.Ahead = c.GetSeed(), c.GetTraining().GetValidation().GetShare(), c.GetTraining().GetStTheta(), auxiliary(c)
+	s.Seed, s.Validation, s.ShortTerm, s.Ahead = c.GetSeed(), c.GetTraining().GetValidation().GetShare(), c.GetTraining().GetStTheta(), ahead(c)
 	return s
 }

@@ -111,10 +111,10 @@ func further(c *config.Config) bool {
 	})
 }
 
-// auxiliary says whether a loss of the configuration is of the auxiliary head.
-func auxiliary(c *config.Config) bool {
+// ahead says whether a loss of the configuration learns what came later in a game.
+func ahead(c *config.Config) bool {
 	all, _ := losses(c.GetTraining().GetLosses())
-	return slices.ContainsFunc(all, func(l trainer.Loss) bool { return l.Auxiliary() })
+	return slices.ContainsFunc(all, func(l trainer.Loss) bool { return l.Ahead() })
 }
 
 // trainedArch is the net that a configuration makes: that of its model.arch, with the heads

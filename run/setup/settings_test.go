@@ -64,10 +64,12 @@ func TestAttentionSizes(t *testing.T) {
 }
 
 // TestAuxiliary: a loss of the auxiliary head gives a net that head, the window its
-// targets, and a loop's shuffles theirs; a soft policy loss gives nothing of it.
+// targets, and a loop's shuffles theirs; one of the head opponent gives the targets, and a
+// soft policy loss nothing of it.
 func TestAuxiliary(t *testing.T) {
-	for loss, want := range map[string]bool{
-		"head: REPLY kind: CROSS_ENTROPY": true, "head: SHORT_TERM kind: MSE": true, "head: POLICY kind: SOFT_CROSS_ENTROPY": false,
+	for loss, want := range map[string]struct{ head, ahead bool }{
+		"head: REPLY kind: CROSS_ENTROPY": {true, true}, "head: SHORT_TERM kind: MSE": {true, true}, "head: POLICY kind: SOFT_CROSS_ENTROPY": {},
+		"head: POLICY head_name: 'opponent' kind: CROSS_ENTROPY": {false, true},
 	} {
 		e := resolve(t, "training { losses { head: POLICY kind: CROSS_ENTROPY metric: 'p' } losses { "+loss+" metric: 'x' } }")
 		arch, err := trainedArch(e.Config)
@@ -78,8 +80,8 @@ func TestAuxiliary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if head, window := arch.Head(nn.Auxiliary) != nil, windowOf(e.Config).Ahead; head != want || window != want || cycle.Shuffle.Ahead != want {
-			t.Errorf("%s: head %t, window %t, shuffles %t, want %t", loss, head, window, cycle.Shuffle.Ahead, want)
+		if head, window := arch.Head(nn.Auxiliary) != nil, windowOf(e.Config).Ahead; head != want.head || window != want.ahead || cycle.Shuffle.Ahead != want.ahead {
+			t.Errorf("%s: head %t, window %t, shuffles %t, want %+v", loss, head, window, cycle.Shuffle.Ahead, want)
 		}
 	}
 }

@@ -87,7 +87,7 @@ const leastBatches = 10
 // CheckShuffle refuses the shuffle in dir if its rows lack targets that are learnt.
 func (w *Window) CheckShuffle(dir string, m *shuffle.Manifest) error {
 	if w.Ahead && !m.Ahead {
-		return fmt.Errorf("%s has no targets for this run's auxiliary losses: shuffle it again with --ahead, or leave these losses away", dir)
+		return fmt.Errorf("%s has no targets for this run's losses of replies and auxiliary ones: shuffle it again with --ahead, or leave these losses away", dir)
 	}
 	return nil
 }
@@ -199,7 +199,7 @@ func TrainingOf(e *config.Effective) *Training {
 // windowOf reads which rows a training draws from.
 func windowOf(c *config.Config) Window {
 	t := c.GetTraining()
-	return Window{Extra: record.Extra{ShortTerm: t.GetStTheta(), Ahead: auxiliary(c)},
+	return Window{Extra: record.Extra{ShortTerm: t.GetStTheta(), Ahead: ahead(c)},
 		Rows: t.GetReplaySize(), Share: t.GetReplayShare(), Least: leastBatches * int64(t.GetBatchSize()),
 		HeldOut: t.GetValidation().GetShare(), Symmetries: t.GetSymmetries()}
 }

@@ -21,7 +21,7 @@ const auxiliaryLosses = `training {
 	losses { head: POLICY kind: OPTIMISTIC_CROSS_ENTROPY target: ROOT metric: 'optimistic_loss' }
 	losses { head: VALUE kind: WDL_CROSS_ENTROPY metric: 'value_loss' } losses { head: SURVIVAL kind: BINARY_CROSS_ENTROPY metric: 'survival_loss' }
 	losses { head: MATERIAL kind: HUBER metric: 'material_loss' } losses { head: REPLY kind: CROSS_ENTROPY metric: 'reply_loss' }
-	losses { head: SHORT_TERM kind: MSE target: ROOT metric: 'short_loss' } }`
+	losses { head: POLICY head_name: 'opponent' kind: CROSS_ENTROPY metric: 'opponent_loss' } losses { head: SHORT_TERM kind: MSE target: ROOT metric: 'short_loss' } }`
 
 // auxiliaryTraining is a tiny training with them.
 func auxiliaryTraining(t *testing.T, dir, more string) *setup.Training {
@@ -60,7 +60,7 @@ func learnt(t *testing.T, dir, more string) {
 	if err := trainAuxiliary(t, dir, more, reader); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"policy_loss", "soft_loss", "optimistic_loss", "value_loss", "survival_loss", "material_loss", "reply_loss", "short_loss"} {
+	for _, name := range []string{"policy_loss", "soft_loss", "optimistic_loss", "value_loss", "survival_loss", "material_loss", "reply_loss", "opponent_loss", "short_loss"} {
 		if !known[name] {
 			t.Errorf("no row had a target of %s, of %v", name, known)
 		}
@@ -99,7 +99,7 @@ func TestAuxiliaryLosses(t *testing.T) {
 	}
 	plain := t.TempDir() + "/plain"
 	train(t, plain, "")
-	if err := trainAuxiliary(t, plain, "--episodes=10"); err == nil || !strings.Contains(err.Error(), "this start wants 8x1-se-aux") {
+	if err := trainAuxiliary(t, plain, "--episodes=10"); err == nil || !strings.Contains(err.Error(), "this start wants 8x1-se-opponent-aux") {
 		t.Errorf("a run without the head: %v", err)
 	}
 }

@@ -100,6 +100,7 @@ func AppendRows(b *encoding.TrainBatch, rng *rand.Rand, n int) {
 		if rng := rand.New(rand.NewPCG(b.Masks[i][0], 1)); rng.IntN(4) > 0 { // the rows do not depend on it
 			b.Ahead[i] = encoding.Ahead{Known: true, Material: int8(rng.IntN(9) - 4), Survive: b.Men(i) & rng.Uint64(),
 				From: chess.Square(rng.IntN(32)), To: chess.Square(32 + rng.IntN(32))}
+			b.Ahead[i].To ^= (b.Ahead[i].From ^ b.Ahead[i].To) & 7 // along a file, as only moves have indices
 		}
 	}
 }

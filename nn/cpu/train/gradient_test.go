@@ -36,6 +36,8 @@ func testConfig(a nn.Arch, capacity int) device.Config {
 			t = optimisticTerm
 			t.Name = h.Name
 			terms = append(terms, t)
+		case h.Name == nn.Opponent:
+			terms = append(terms, device.Term{Head: device.Policy, Name: h.Name, Weight: 2})
 		case h.Output == nn.Policy && h.Name != "":
 			terms = append(terms, device.Term{Head: device.Policy, Name: h.Name, Weight: 2, Temperature: 4})
 		case h.Name != "":
@@ -154,9 +156,9 @@ func TestGradients(t *testing.T) {
 	for name, arch := range nntest.AttentionNets() {
 		nets["attention, "+name] = arch
 	}
-	nets["further heads"] = nntest.Arch("16x1-classical-pooled-optimistic-soft-q-st-aux")
+	nets["further heads"] = nntest.Arch("16x1-classical-pooled-optimistic-soft-opponent-q-st-aux")
 	nets["further heads, errors"] = nntest.Arch("16x1-pooled-noml-q").WithErrors("").WithErrors("q")
-	nets["further heads, scalar"] = nntest.Arch("16x1-plain-scalar-noml-soft-q").WithErrors("q")
+	nets["further heads, scalar"] = nntest.Arch("16x1-plain-scalar-noml-soft-opponent-q").WithErrors("q")
 	encoded := nets["attention, encoded twice"]
 	nets["attention, further heads"] = encoded.WithAuxiliary().WithHead(nn.Policy, "optimistic").WithHead(nn.Policy, "opponent").WithHead(nn.Value, "st")
 	nets["attention, heads of a tower"] = nntest.Arch("16x1x2h-convolutional-pooled")

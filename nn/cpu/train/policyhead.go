@@ -88,8 +88,11 @@ func (h *policyLoss) lose(s span) {
 			dy = h.dy[i*h.width:][:h.width]
 		}
 		b := h.e.batch
-		prob := h.prob[b.LegalStart[i]:b.LegalStart[i+1]]
-		r := kernel.PolicyCrossEntropy(dy, prob, h.y[i*h.width:][:h.width], h.off, b.LegalOf(i), b.PolicyOf(i), h.gradScale(t, i))
+		prob, moves, target := h.prob[b.LegalStart[i]:b.LegalStart[i+1]], b.LegalOf(i), b.PolicyOf(i)
+		if t.Name == nn.Opponent {
+			prob, moves, target = h.reply(s, i)
+		}
+		r := kernel.PolicyCrossEntropy(dy, prob, h.y[i*h.width:][:h.width], h.off, moves, target, h.gradScale(t, i))
 		h.measured(t, s, i, r)
 		if h.entropy[i] = r.Entropy; !r.Known {
 			h.entropy[i] = math.NaN()
@@ -98,6 +101,27 @@ func (h *policyLoss) lose(s span) {
 			h.loseFurther(s, i, prob, dy)
 		}
 	}
+}
+
+// allMoves are the policy indices.
+var allMoves = func() (all [encoding.NumPolicy]uint16) {
+	for i := range all {
+		all[i] = uint16(i)
+	}
+	return all
+}()
+
+// reply returns what row i of a head for the opponent's reply has in the place of legal
+// moves and a policy: all moves, as the row does not say which replies are legal, and the
+// reply as target, with nothing where it is not known. prob, beside the moves, is scratch.
+func (h *policyLoss) reply(s span, i int) (prob []float32, moves []uint16, target []float32) {
+	buffer := h.e.workerScratch(s, softBuffer, 2*encoding.NumPolicy)
+	target = buffer[encoding.NumPolicy:]
+	clear(target)
+	if at := h.e.batch.Ahead[i].ReplyIndex(); at != encoding.NoPolicyIndex {
+		target[at] = 1
+	}
+	return buffer[:encoding.NumPolicy], allMoves[:], target
 }
 
 // loseFurther takes the losses of row i that are soft or optimistic, and adds their gradients to dy

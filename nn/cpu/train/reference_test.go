@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"strings"
 
+	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 	oracle "github.com/chessbrain/chessbrain/internal/testing/reference"
 	"github.com/chessbrain/chessbrain/nn"
@@ -254,7 +255,11 @@ func (r *reference) policy(x boards, b *encoding.TrainBatch, h nn.Head) (policy 
 	p := r.batchNorm(r.conv(x, name+".conv1"), name+".bn", true)
 	if r.w[name+".fc.bias"] != nil {
 		for i, board := range p {
-			policy = append(policy, r.legalDense(flat(board), name+".fc", b.LegalOf(i)))
+			moves := b.LegalOf(i)
+			if h.Name == nn.Opponent {
+				moves = allMoves[:]
+			}
+			policy = append(policy, r.legalDense(flat(board), name+".fc", moves))
 		}
 	} else {
 		for _, board := range r.conv(p, name+".conv2") {
@@ -415,6 +420,10 @@ func (r *reference) objective(b *encoding.TrainBatch, terms []device.Term, l2 fl
 			t := term.Learn(&b.Targets[i], r.arch.ValueForm())
 			loss := 0.0
 			switch {
+			case term.Name == nn.Opponent:
+				if reply := b.Ahead[i]; reply.From != reply.To {
+					loss = logSumExp(y[:encoding.NumPolicy]) - y[encoding.PolicyIndex(chess.NewMove(reply.From^56, reply.To^56, reply.Promotion))]
+				}
 			case term.Head == device.Policy:
 				var z []float64
 				for _, p := range b.LegalOf(i) {
