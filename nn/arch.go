@@ -103,6 +103,9 @@ type Head struct {
 	Channels int    `json:"channels,omitempty"` // of the 1x1 convolution, or of an attention policy's embedding
 	Hidden   int    `json:"hidden,omitempty"`   // units before the last layer; of an attention policy's queries and keys
 	Errors   int    `json:"errors,omitempty"`   // of a value head: 1 = it forecasts the square of its own error
+	// Categories, of a value head that forecasts in which of so many equal parts of [-1,1]
+	// a value is, the least first; 0 = it does not, else 2 to MaxCategories.
+	Categories int `json:"categories,omitempty"`
 
 	// Of PolicyEncoded: encoders, and their sizes as in Block.
 	Encoders      int `json:"encoders,omitempty"`
@@ -265,12 +268,21 @@ func (a Arch) NumParams() int {
 // off the board are counted. A sparse net's are those of 24 men and 32 legal moves.
 func (a Arch) FLOPs() int64 { return a.layers().flops }
 
-// Summary returns one line for the user: name, size and cost.
+// Summary returns one line for the user: name, forecasts of value heads, size and cost.
 func (a Arch) Summary() string {
 	mega := func(x float64) string {
 		digits := max(0, 1-int(math.Floor(math.Log10(x))))
 		return fmt.Sprintf("%.*f", digits, x)
 	}
+	name := a.String()
+	for _, h := range a.Heads {
+		if h.Errors > 0 {
+			name += ", " + h.Prefix() + ".error"
+		}
+		if h.Categories > 0 {
+			name += fmt.Sprintf(", %s.categories %d", h.Prefix(), h.Categories)
+		}
+	}
 	return fmt.Sprintf("%s: %s million parameters, %s MFLOP per board",
-		a, mega(float64(a.NumParams())/1e6), mega(float64(a.FLOPs())/1e6))
+		name, mega(float64(a.NumParams())/1e6), mega(float64(a.FLOPs())/1e6))
 }

@@ -237,6 +237,9 @@ func TestValidateNamesTheField(t *testing.T) {
 		`head 4 is for "value.q"`:  func(a *Arch) { *a = a.WithHead(Value, "q"); a.Heads = append(a.Heads, a.Heads[3]) },
 		`value.q_head is "scalar"`: func(a *Arch) { *a = a.WithHead(Value, "q"); a.Heads[3].Form = ValueScalar },
 		"value_errors is 2":        func(a *Arch) { a.Head(Value).Errors = 2 },
+		"value_categories is 1":    func(a *Arch) { a.Head(Value).Categories = 1 },
+		"value_categories is 1025": func(a *Arch) { a.Head(Value).Categories = 1025 },
+		"moves_left_categories is": func(a *Arch) { a.Head(MovesLeft).Categories = 2 },
 		"moves_left_errors is 1":   func(a *Arch) { a.Head(MovesLeft).Errors = 1 },
 		"policy.soft_hidden":       func(a *Arch) { *a = AttentionArch(16, 1, 2).WithHead(Policy, "soft"); a.Heads[3].Hidden = 0 },
 		"a sparse net has no further": func(a *Arch) {
@@ -426,6 +429,9 @@ func TestSize(t *testing.T) {
 		t.Errorf("%d operations, want %d", got, want)
 	}
 	const summary = "32x4-se: 0.47 million parameters, 19 MFLOP per board"
+	if got := DefaultArch().WithHead(Value, "q").WithForecasts("q", 1, 8).Summary(); !strings.HasPrefix(got, "32x4-se-q, value.q.error, value.q.categories 8: ") {
+		t.Error(got)
+	}
 	if got := DefaultArch().Summary(); got != summary {
 		t.Errorf("%q, want %q", got, summary)
 	}

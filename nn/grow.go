@@ -204,6 +204,10 @@ func (g *growth) compare(from, to Arch) {
 			g.problem("its %s head is %s, not %s", h.Prefix(), kindAndForm(*other), kindAndForm(h))
 		default:
 			growSizes(g, h.Prefix()+"_", headKinds[h.Kind].sizes, &h, other, &g.nearest.Heads[i])
+			if h.Categories > 0 && other.Categories > h.Categories { // each is another part of [-1,1] then
+				g.problem("%s_categories are %d, not %d", h.Prefix(), other.Categories, h.Categories)
+				g.nearest.Heads[i].Categories = h.Categories
+			}
 		}
 	}
 	for _, h := range to.Heads {

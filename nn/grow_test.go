@@ -45,7 +45,7 @@ var growths = []struct {
 	{"classical", arch("16x1-classical"), larger("24x2-classical")},
 	{"pooled", arch("16x1-pooled"), larger("24x2-pooled")},
 	{"auxiliary", arch("16x1-aux"), larger("24x2-aux")},
-	{"further heads", arch("16x1-soft-q-aux").WithErrors("q"), larger("24x2-soft-q-aux").WithErrors("q")},
+	{"further heads", arch("16x1-soft-q-aux").WithForecasts("q", 1, 0).WithForecasts("", 0, 5), larger("24x2-soft-q-aux").WithForecasts("q", 1, 0).WithForecasts("", 0, 5)},
 	{"sparse", arch("sparse64"), arch("sparse128")},
 	{"sparse, units", arch("sparse64-v16-noml-aux"), arch("sparse192-v40-p128-noml-aux")},
 }
@@ -231,6 +231,9 @@ func TestGrowRefuses(t *testing.T) {
 		}
 	}
 	n := nn.Init(arch("8x1"), 1)
+	if err := arch("8x1").WithForecasts("", 0, 4).GrowsTo(arch("16x1").WithForecasts("", 0, 5)); err == nil || !strings.Contains(err.Error(), "value_categories are 5, not 4") {
+		t.Errorf("to other categories: %v", err)
+	}
 	if _, err := nn.Grow(n, nn.Arch{}, 1); !errors.Is(err, nn.ErrArch) {
 		t.Errorf("to no net: %v", err)
 	}

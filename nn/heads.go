@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -54,6 +55,13 @@ func (h Head) Prefix() string {
 // Plays reports whether play computes the head.
 func (h Head) Plays() bool { return h.Name == "" && h.Output != Auxiliary }
 
+// Forecasts reports whether the head has outputs that play does not compute: of its errors,
+// or of categories.
+func (h Head) Forecasts() bool { return h.Errors > 0 || h.Categories > 0 }
+
+// MaxCategories is the most Categories that a value head has.
+const MaxCategories = 1024
+
 // Named returns the head of an output and a name, shared with a, or nil where there is none.
 func (a Arch) Named(output, name string) *Head {
 	if i := slices.IndexFunc(a.Heads, func(h Head) bool { return h.Output == output && h.Name == name }); i >= 0 {
@@ -63,12 +71,12 @@ func (a Arch) Named(output, name string) *Head {
 }
 
 // WithHead returns a with a further head of a name of HeadNames, where it has none of that
-// name: like the main one of its output, without its forecast of errors. A sparse net stays
-// as it is: it has no such heads.
+// name: like the main one of its output, without its forecasts. A sparse net stays as it is:
+// it has no such heads.
 func (a Arch) WithHead(output, name string) Arch {
 	if h := a.Head(output); h != nil && slices.Contains(HeadNames(output), name) && !a.Sparse() {
 		further := *h
-		further.Name, further.Errors = name, 0
+		further.Name, further.Errors, further.Categories = name, 0, 0
 		return a.with(further)
 	}
 	return a
@@ -86,12 +94,14 @@ func (a Arch) with(h Head) Arch {
 	return a
 }
 
-// WithErrors returns a with a forecast of errors at its value head of a name. A sparse net
+// WithForecasts returns a with forecasts at its value head of a name, where that lacks them:
+// of its errors where errors is 1, and of so many categories; 0 adds none. A sparse net
 // stays as it is.
-func (a Arch) WithErrors(name string) Arch {
+func (a Arch) WithForecasts(name string, errors, categories int) Arch {
 	if a.Named(Value, name) != nil && !a.Sparse() {
 		a.Heads = slices.Clone(a.Heads)
-		a.Named(Value, name).Errors = 1
+		h := a.Named(Value, name)
+		h.Errors, h.Categories = cmp.Or(h.Errors, errors), cmp.Or(h.Categories, categories)
 	}
 	return a
 }

@@ -84,21 +84,23 @@ func TestChooseRefuses(t *testing.T) {
 	}
 }
 
-// TestErrors: a forecast of errors is an output more of a value head. It has a JSON form.
-func TestErrors(t *testing.T) {
-	a := DefaultArch().WithHead(Value, "q").WithErrors("q").WithErrors("")
+// TestForecasts: forecasts of errors and categories are outputs more of a value head. They
+// have a JSON form.
+func TestForecasts(t *testing.T) {
+	a := DefaultArch().WithHead(Value, "q").WithForecasts("q", 1, 0).WithForecasts("", 1, 0).WithForecasts("q", 0, 5).WithForecasts("q", 1, 7)
 	n := Init(DefaultArch(), 1).WithHeads(a, 2)
 	text, err := json.Marshal(a)
 	var again Arch
-	if err = errors.Join(err, json.Unmarshal(text, &again), n.Validate()); err != nil || !again.Equal(a) || !strings.Contains(string(text), `"errors":1`) {
+	if err = errors.Join(err, json.Unmarshal(text, &again), n.Validate()); err != nil || !again.Equal(a) || !strings.Contains(string(text), `"errors":1,"categories":5`) {
 		t.Errorf("%s: %v", text, err)
 	}
-	if len(n.Get("value.error.weight")) != 128 || len(n.Get("value.q.error.bias")) != 1 || a.Head(Value).Outputs() != 3 {
+	if len(n.Get("value.error.weight")) != 128 || len(n.Get("value.q.error.bias")) != 1 || a.Head(Value).Outputs() != 3 ||
+		len(n.Get("value.q.categories.weight")) != 5*128 || n.Get("value.categories.bias") != nil {
 		t.Errorf("%+v", Specs(a))
 	}
 	sparse := SparseArch(SparseBlock)
-	if !sparse.WithErrors("").Equal(sparse) || !a.WithErrors("st").Equal(a) || DefaultArch().Head(Value).Errors != 0 {
-		t.Error("a head that cannot be, or another net's, forecasts errors")
+	if !sparse.WithForecasts("", 1, 3).Equal(sparse) || !a.WithForecasts("st", 1, 3).Equal(a) || DefaultArch().Head(Value).Forecasts() {
+		t.Error("a head that cannot be, or another net's, has forecasts")
 	}
 }
 
@@ -108,8 +110,9 @@ func TestFurtherHeadsInit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := Init(a, 3)
-	for name, main := range map[string]string{"policy.soft.q.weight": "policy.q.weight", "value.q.fc2.weight": "value.fc2.weight", "value.st.fc1.weight": "value.fc1.weight"} {
+	n := Init(a.WithForecasts("", 0, 3), 3)
+	for name, main := range map[string]string{"policy.soft.q.weight": "policy.q.weight",
+		"value.q.fc2.weight": "value.fc2.weight", "value.categories.weight": "value.fc2.weight", "value.st.fc1.weight": "value.fc1.weight"} {
 		x, y := n.Get(name), n.Get(main)
 		if ratio := meanSquare(x) / meanSquare(y); len(x) != len(y) || slices.Equal(x, y) || ratio < .7 || ratio > 1.4 {
 			t.Errorf("%s begins with %v of %s's mean square", name, ratio, main)

@@ -66,7 +66,7 @@ func deviation(s ParamSpec) float64 {
 	switch mainParam(s.Name) {
 	case "input.weight":
 		return sparseDeviation
-	case "policy.moves.weight", "policy.kinds.weight", "policy.conv2.weight", "policy.fc.weight", "policy.q.weight", "value.fc2.weight", "value.error.weight", "moves_left.fc2.weight":
+	case "policy.moves.weight", "policy.kinds.weight", "policy.conv2.weight", "policy.fc.weight", "policy.q.weight", "value.fc2.weight", "value.error.weight", "value.categories.weight", "moves_left.fc2.weight":
 		return outputGain * math.Sqrt(2/fanIn)
 	}
 	switch part := s.Name[:len(s.Name)-len(".weight")]; {

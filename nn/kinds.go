@@ -185,7 +185,8 @@ var headKinds = map[string]*headKind{PolicyConvolutional: {
 }}
 
 var scalarSizes = []size[Head]{{name: "channels", of: channels, lo: 1, hi: 1024}, {name: "hidden", of: hidden, lo: 1, hi: 4096},
-	{name: "errors", of: func(h *Head) *int { return &h.Errors }, lo: 0, hi: 1}}
+	{name: "errors", of: func(h *Head) *int { return &h.Errors }, lo: 0, hi: 1},
+	{name: "categories", of: func(h *Head) *int { return &h.Categories }, lo: 0, hi: MaxCategories}}
 
 // scalarHead is a 1x1 convolution and two fully connected layers, the first of inputs.
 func (l *layers) scalarHead(a Arch, h Head, inputs int) {
@@ -195,6 +196,9 @@ func (l *layers) scalarHead(a Arch, h Head, inputs int) {
 	l.dense(name+".fc2", h.Hidden, h.Outputs())
 	if h.Errors > 0 {
 		l.dense(name+".error", h.Hidden, 1)
+	}
+	if h.Categories > 0 {
+		l.dense(name+".categories", h.Hidden, h.Categories)
 	}
 }
 
@@ -312,6 +316,9 @@ func (a Arch) validateHeads(c *checker, data string) {
 		c.choice(h.Prefix()+"_head", h.Form, forms)
 		if h.Errors > 0 && h.Output != Value {
 			c.bad("%s_errors is %d: value heads alone forecast their errors", h.Prefix(), h.Errors)
+		}
+		if h.Categories == 1 || h.Categories > 0 && h.Output != Value {
+			c.bad("%s_categories is %d: value heads alone have them, and two or more", h.Prefix(), h.Categories)
 		}
 		checkSizes(c, h.Prefix()+"_", h.Kind, k.sizes, h, Head{Output: h.Output, Name: h.Name, Kind: h.Kind, Form: h.Form})
 	}

@@ -104,6 +104,7 @@ func (l *layers) table(name string, rows, width, used int) {
 //	   classical: policy.conv1.weight [32,F,1,1]   policy.bn.*   policy.fc.{weight [1858,2048], bias}
 //	value.conv.weight [C,F,1,1]   value.bn.*   value.fc1.{weight [H,64C], bias}   value.fc2.{weight [3 or 1,H], bias}
 //	   pooled: value.fc1.weight [H,C]   with errors: value.error.{weight [1,H], bias}
+//	   with n categories: value.categories.{weight [n,H], bias}
 //	moves_left.* likewise, one output: plies before the final ReLU
 //	policy.<name>.*   value.<name>.*: further heads, likewise
 //

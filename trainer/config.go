@@ -204,7 +204,7 @@ func LossesFor(a nn.Arch, losses []Loss) []Loss {
 		if l.Head == HeadMovesLeft && a.Head(nn.MovesLeft) == nil {
 			continue
 		}
-		if l.Head == HeadValue && l.Kind != ValueError {
+		if l.Head == HeadValue && !l.forecast() {
 			l.Kind = valueKind(a)
 		}
 		fit = append(fit, l)
@@ -237,7 +237,11 @@ func (c *Config) checkNet(a nn.Arch) error {
 		if l.Kind == ValueError && a.Named(nn.Value, l.Name).Errors == 0 {
 			return configError(field, "the net %s has no forecast of errors at this head: leave the loss away, or begin a run with it; a sparse net has none", a)
 		}
-		if want := valueKind(a); l.Head == HeadValue && l.Kind != ValueError && l.Kind != want {
+		if l.Kind == ValueCategorical && a.Named(nn.Value, l.Name).Categories != l.Buckets {
+			return configError(field, "the net %s has %d categories at this head, not %d: set buckets to them, leave the loss away, or begin a run with it; a sparse net has none",
+				a, a.Named(nn.Value, l.Name).Categories, l.Buckets)
+		}
+		if want := valueKind(a); l.Head == HeadValue && !l.forecast() && l.Kind != want {
 			return configError(field, "the net %s has value head %q: want kind %q, not %q", a, a.ValueForm(), want, l.Kind)
 		}
 	}

@@ -23,6 +23,8 @@ func furtherConfig(a nn.Arch) Config {
 		Loss{Head: HeadValue, Name: "q", Target: encoding.TargetRoot, Weight: 1, Metric: "q_loss"},
 		Loss{Head: HeadValue, Name: "q", Kind: ValueError, Target: encoding.TargetRoot, Weight: 1, Metric: "q_error"},
 		Loss{Head: HeadValue, Kind: ValueError, Target: encoding.TargetResult, Weight: .5, Metric: "error"},
+		Loss{Head: HeadValue, Name: "q", Kind: ValueCategorical, Buckets: 6, Target: encoding.TargetResult, Weight: 1, Metric: "q_categories"},
+		Loss{Head: HeadValue, Kind: ValueCategorical, Buckets: 32, Target: encoding.TargetRoot, Weight: .5, Metric: "categories"},
 		Loss{Head: HeadValue, Name: "st", Target: encoding.TargetResult, Weight: 1, Metric: "st_loss"}))
 	return cfg
 }
@@ -31,7 +33,7 @@ func furtherConfig(a nn.Arch) Config {
 // value are the main heads'.
 func TestFurtherHeads(t *testing.T) {
 	for _, name := range []string{"16x1-optimistic-soft-opponent-q-st-aux", "16x1x2h-pooled-optimistic-soft-opponent-q-st-aux"} {
-		a := nntest.Arch(name).WithErrors("").WithErrors("q")
+		a := nntest.Arch(name).WithForecasts("", 1, 32).WithForecasts("q", 1, 6)
 		rows := encoding.NewTrainBatch(16)
 		nntest.AppendRows(rows, rand.New(rand.NewPCG(1, 1)), 16)
 		tr := newTestTrainer(t, nn.Init(a, 1), furtherConfig(a))
@@ -43,7 +45,7 @@ func TestFurtherHeads(t *testing.T) {
 		}
 		floors := Measures{Losses: Floors(tr.cfg.Losses, rows)}
 		// The weights of an optimistic loss follow another head: it may rise.
-		for _, metric := range []string{"policy_loss", "soft_loss", "opponent_loss", "value_loss", "q_loss", "st_loss", "error", "q_error"} {
+		for _, metric := range []string{"policy_loss", "soft_loss", "opponent_loss", "value_loss", "q_loss", "st_loss", "error", "q_error", "categories", "q_categories"} {
 			if a, b, least := first.Loss(metric), last.Loss(metric), floors.Loss(metric); !(b-least < .3*(a-least)) {
 				t.Errorf("%s: %s went from %v to %v, the least is %v", name, metric, a, b, least)
 			}
@@ -56,7 +58,7 @@ func TestFurtherHeads(t *testing.T) {
 		}
 		// The heads are apart: other losses of the further ones leave the main ones' measures.
 		cfg := furtherConfig(a)
-		cfg.Losses = slices.DeleteFunc(cfg.Losses, func(l Loss) bool { return l.Name != "" || l.Kind == ValueError })
+		cfg.Losses = slices.DeleteFunc(cfg.Losses, func(l Loss) bool { return l.Name != "" || l.forecast() })
 		alone := mustStep(t, newTestTrainer(t, nn.Init(a, 1), cfg), &fixedSource{rows: rows, size: 16})
 		if alone.PolicyEntropy != first.PolicyEntropy || alone.PolicyAccuracy != first.PolicyAccuracy || alone.ValueAccuracy != first.ValueAccuracy || alone.Loss("value_loss") != first.Loss("value_loss") {
 			t.Errorf("%s: %+v, without further heads %+v", name, first.Measures, alone.Measures)
@@ -85,8 +87,11 @@ func TestFurtherHeadsRefused(t *testing.T) {
 		{net, []Loss{policy, with(func(l *Loss) { l.Metric = "twice" })}, "losses[5] (twice): want one policy loss of this kind at most, of each head"},
 		{net, []Loss{with(func(l *Loss) { l.Kind = OptimisticCross })}, "wants one loss of head short_term"},
 		{net, []Loss{value}, `the net 16x1-se-soft has no value head "q": leave the loss away, or begin a run with it`},
-		{net.WithErrors(""), []Loss{with(func(l *Loss) { l.Head, l.Name, l.Kind = HeadValue, "", ValueError }), value}, `no value head "q"`},
+		{net.WithForecasts("", 1, 0), []Loss{with(func(l *Loss) { l.Head, l.Name, l.Kind = HeadValue, "", ValueError }), value}, `no value head "q"`},
 		{net, []Loss{with(func(l *Loss) { l.Head, l.Name, l.Kind = HeadValue, "", ValueError })}, "the net 16x1-se-soft has no forecast of errors at this head"},
+		{net.WithForecasts("", 0, 32), []Loss{with(func(l *Loss) { l.Head, l.Name, l.Kind, l.Buckets = HeadValue, "", ValueCategorical, 31 })}, "the net 16x1-se-soft has 32 categories at this head, not 31"},
+		{net, []Loss{with(func(l *Loss) { l.Head, l.Name, l.Kind, l.Buckets = HeadValue, "", ValueCategorical, 2 })}, "has 0 categories at this head, not 2"},
+		{net, []Loss{with(func(l *Loss) { l.Head, l.Name, l.Kind, l.Buckets = HeadValue, "", ValueCategorical, 1 })}, "buckets 1 is outside [2,1024]"},
 		{nn.SparseArch(nn.SparseBlock), []Loss{policy}, "a sparse net has no further heads"},
 	} {
 		cfg := DefaultConfig()

@@ -41,6 +41,9 @@ const (
 	// ValueError is of a value head that forecasts its error: (forecast - (value - target)^2)^2,
 	// which the value does not follow.
 	ValueError LossKind = "value_error"
+	// ValueCategorical is of a value head that forecasts the category of Target: the cross
+	// entropy of its Buckets equal parts of [-1,1]. The head's layers before fc2 follow it.
+	ValueCategorical LossKind = "value_categorical"
 	// OptimisticCross is the policy's cross entropy by device.Optimism of the row: Target
 	// against the value and the error of the loss of HeadShortTerm, which is beside it.
 	OptimisticCross LossKind = "optimistic_cross_entropy"
@@ -63,6 +66,7 @@ type Loss struct {
 
 	Temperature float64 // of SoftCross, > 1
 	Strength    float64 // of OptimisticCross: standard deviations
+	Buckets     int     // of ValueCategorical, as nn.Head.Categories
 }
 
 // Mix blends two targets, as Leela's q_ratio does.
@@ -88,7 +92,7 @@ func DefaultLosses() []Loss {
 // kindsOf lists the formulas that a head has.
 var kindsOf = map[Head][]LossKind{
 	HeadPolicy:    {CrossEntropy, SoftCross, OptimisticCross},
-	HeadValue:     {WDLCrossEntropy, MSE, ValueError},
+	HeadValue:     {WDLCrossEntropy, MSE, ValueError, ValueCategorical},
 	HeadMovesLeft: {Huber},
 	HeadWeights:   {L2},
 	HeadSurvival:  {BinaryCross},
@@ -114,6 +118,8 @@ func (l *Loss) validate(field string) error {
 		return configError(field, "temperature %v is not above 1 and at most 100", l.Temperature)
 	case math.IsNaN(l.Strength) || math.Abs(l.Strength) > 10:
 		return configError(field, "strength %v is outside [-10,10]", l.Strength)
+	case l.Kind == ValueCategorical && (l.Buckets < 2 || l.Buckets > nn.MaxCategories):
+		return configError(field, "buckets %d is outside [2,%d]", l.Buckets, nn.MaxCategories)
 	case l.Metric == "":
 		return configError(field, "no metric name")
 	case l.Target >= encoding.NumTargets:
@@ -134,12 +140,15 @@ var deviceHeads = map[Head]device.Head{HeadPolicy: device.Policy, HeadValue: dev
 // Auxiliary says whether the loss is of the auxiliary head.
 func (l *Loss) Auxiliary() bool { return deviceHeads[l.Head].Output() == nn.Auxiliary }
 
+// forecast says whether the loss is of a value head's forecast and not of its value.
+func (l *Loss) forecast() bool { return l.Kind == ValueError || l.Kind == ValueCategorical }
+
 // Ahead says whether rows need encoding.Ahead for the loss.
 func (l *Loss) Ahead() bool { return l.Auxiliary() || l.Name == nn.Opponent }
 
 // term is a loss in the device's words, as it is at step 0.
 func (l *Loss) term() device.Term {
-	t := device.Term{Head: deviceHeads[l.Head], Name: l.Name, Errors: l.Kind == ValueError, Weight: l.Weight, Target: l.Target}
+	t := device.Term{Head: deviceHeads[l.Head], Name: l.Name, Errors: l.Kind == ValueError, Categorical: l.Kind == ValueCategorical, Weight: l.Weight, Target: l.Target}
 	if l.Kind == SoftCross {
 		t.Temperature = l.Temperature
 	}
@@ -156,7 +165,7 @@ func (l *Loss) term() device.Term {
 // each step. A field that is not known is NaN.
 func (l *Loss) target(targets *[encoding.NumTargets]encoding.QDM) encoding.QDM {
 	t, value := l.term(), nn.ValueWDL
-	if l.Kind == MSE || l.Kind == OptimisticCross || l.Kind == ValueError {
+	if l.Kind == MSE || l.Kind == OptimisticCross || l.forecast() {
 		value = nn.ValueScalar
 	}
 	return t.Learn(targets, value)

@@ -88,7 +88,7 @@ func (t *Trainer) report(m *Measures, s *sums) {
 		switch {
 		case l.isPolicy():
 			m.PolicyAccuracy = s.hits[i].mean()
-		case l.Head == HeadValue && l.Name == "" && l.Kind != ValueError && !valueSeen:
+		case l.Head == HeadValue && l.Name == "" && !l.forecast() && !valueSeen:
 			m.ValueAccuracy, valueSeen = s.hits[i].mean(), true
 		}
 	}

@@ -88,9 +88,14 @@ func eachLayer(a nn.Arch, w *netpb.Weights, further furtherHeads, v layerVisitor
 	}
 	for _, h := range a.Heads {
 		l.head(a, h, further.of(w, h))
-		if h.Errors > 0 && a.Attention() { // only messages of their own have places for them
+		if h.Forecasts() && a.Attention() { // only messages of their own have places for them
 			v := made(valuePlaces(made(&w.ValueHeads))[h.Name])
-			l.dense(h.Prefix()+".error", &v.IpValErrW, &v.IpValErrB)
+			if h.Errors > 0 {
+				l.dense(h.Prefix()+".error", &v.IpValErrW, &v.IpValErrB)
+			}
+			if h.Categories > 0 {
+				l.dense(h.Prefix()+".categories", &v.IpValCatW, &v.IpValCatB)
+			}
 		}
 	}
 }

@@ -73,8 +73,7 @@ func spread(w *netpb.Weights) (furtherHeads, error) {
 }
 
 // gather is the way back: it moves the heads to their messages, where there are further
-// ones or forecasts of errors. The main policy's embedding stands where heads without one
-// look for it.
+// ones or forecasts. The main policy's embedding stands where heads without one look for it.
 func (f furtherHeads) gather(w *netpb.Weights) {
 	if len(f) == 0 && w.ValueHeads == nil {
 		return
@@ -101,8 +100,8 @@ func (f furtherHeads) gather(w *netpb.Weights) {
 	w.IpValW, w.IpValB, w.Ip1ValW, w.Ip1ValB, w.Ip2ValW, w.Ip2ValB = nil, nil, nil, nil, nil, nil
 }
 
-// addFurther adds the further heads and the forecasts of errors of a file to the
-// architecture of the others. It lists the heads that nets of this build cannot have.
+// addFurther adds the further heads and the forecasts of a file to the architecture of the
+// others. It lists the heads that nets of this build cannot have.
 func (c counter) addFurther(a nn.Arch, file *netpb.Weights, f furtherHeads, format *netpb.NetworkFormat) (_ nn.Arch, others []string) {
 	for _, output := range []string{nn.Policy, nn.Value} {
 		for _, name := range nn.HeadNames(output) {
@@ -125,8 +124,12 @@ func (c counter) addFurther(a nn.Arch, file *netpb.Weights, f furtherHeads, form
 		}
 	}
 	for name, at := range valuePlaces(cmp.Or(file.ValueHeads, &netpb.ValueHeads{})) {
-		if h := *at; a.Attention() && c.count(h.GetIpValErrB()) == 1 {
-			a = a.WithErrors(name)
+		h := *at
+		if a.Attention() && c.count(h.GetIpValErrB()) == 1 {
+			a = a.WithForecasts(name, 1, 0)
+		}
+		if n := c.count(h.GetIpValCatB()); a.Attention() && n > 1 && n <= nn.MaxCategories {
+			a = a.WithForecasts(name, 0, n)
 		}
 	}
 	return a, others

@@ -88,24 +88,24 @@ func TestSeveralHeads(t *testing.T) {
 	}
 }
 
-// A forecast of errors is kept behind an attention body, also where it is all that wants
-// messages of heads.
-func TestErrorsOfValues(t *testing.T) {
+// Forecasts of errors and categories are kept behind an attention body, also where one is
+// all that wants messages of heads.
+func TestForecastsOfValues(t *testing.T) {
 	a := nntest.AttentionNets()["dense"]
-	for _, with := range []nn.Arch{a.WithErrors(""), a.WithHead(nn.Value, "st").WithHead(nn.Policy, "soft").WithErrors("st")} {
+	for _, with := range []nn.Arch{a.WithForecasts("", 1, 0), a.WithForecasts("", 0, 4), a.WithForecasts("", 1, 0).WithHead(nn.Value, "st").WithHead(nn.Policy, "soft").WithForecasts("st", 1, 5)} {
 		n := nntest.Net(with, 3)
 		got, _ := readBack(t, writtenNet(t, n, nil, Float32))
 		if !got.Arch.Equal(with) {
 			t.Fatalf("%+v comes back as %+v", with.Heads, got.Arch.Heads)
 		}
 		for _, p := range got.Params {
-			if strings.Contains(p.Name, ".error.") && !slices.Equal(p.Data, n.Get(p.Name)) {
+			if (strings.Contains(p.Name, ".error.") || strings.Contains(p.Name, ".categories.")) && !slices.Equal(p.Data, n.Get(p.Name)) {
 				t.Errorf("%s is %v, was %v", p.Name, p.Data, n.Get(p.Name))
 			}
 		}
-		sameOutputs(t, "a net with errors", got, n, 1e-5)
+		sameOutputs(t, "a net with forecasts", got, n, 1e-5)
 	}
-	tower := nntest.Arch("16x1").WithErrors("")
+	tower := nntest.Arch("16x1").WithForecasts("", 1, 3)
 	if net, _ := readBack(t, writtenNet(t, nntest.Net(tower, 3), nil, Float32)); !net.Arch.Equal(nntest.Arch("16x1")) {
 		t.Errorf("a tower comes back with %+v", net.Arch.Heads)
 	}

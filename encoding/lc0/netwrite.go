@@ -136,7 +136,7 @@ func formatOf(a nn.Arch) *netpb.NetworkFormat {
 
 // hasFurther says whether an attention net has what only messages of heads have places for.
 func hasFurther(a nn.Arch) bool {
-	return slices.ContainsFunc(a.Heads, func(h nn.Head) bool { return h.Name != "" || h.Errors > 0 && a.Attention() })
+	return slices.ContainsFunc(a.Heads, func(h nn.Head) bool { return h.Name != "" || h.Forecasts() && a.Attention() })
 }
 
 // netBuilder makes the layers of a file.

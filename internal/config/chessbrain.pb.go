@@ -1073,6 +1073,9 @@ const (
 	// VALUE: how well the head forecasts the square of its own error. The value does not follow it. A training that begins
 	// with this loss gives the head its forecast, which play does not use. Only CPUs train it, of towers and attention nets.
 	Loss_VALUE_ERROR Loss_Kind = 8
+	// VALUE: in which of some equal parts of [-1,1] its target is, the cross entropy. Its gradient reaches the head's first
+	// layers, not the value's last one. A net gets and trains it as VALUE_ERROR.
+	Loss_VALUE_CATEGORICAL Loss_Kind = 9
 )
 
 // Enum value maps for Loss_Kind.
@@ -1087,6 +1090,7 @@ var (
 		6: "BINARY_CROSS_ENTROPY",
 		7: "OPTIMISTIC_CROSS_ENTROPY",
 		8: "VALUE_ERROR",
+		9: "VALUE_CATEGORICAL",
 	}
 	Loss_Kind_value = map[string]int32{
 		"CROSS_ENTROPY":            0,
@@ -1098,6 +1102,7 @@ var (
 		"BINARY_CROSS_ENTROPY":     6,
 		"OPTIMISTIC_CROSS_ENTROPY": 7,
 		"VALUE_ERROR":              8,
+		"VALUE_CATEGORICAL":        9,
 	}
 )
 
@@ -6365,7 +6370,7 @@ type Loss struct {
 	// Which output: POLICY, VALUE, MOVES_LEFT or WEIGHTS, or the auxiliary SURVIVAL, MATERIAL, REPLY or SHORT_TERM.
 	Head *Loss_Head `protobuf:"varint,1,opt,name=head,enum=chessbrain.config.v1.Loss_Head" json:"head,omitempty"`
 	// Formula: CROSS_ENTROPY, WDL_CROSS_ENTROPY, MSE, HUBER, L2, SOFT_CROSS_ENTROPY, BINARY_CROSS_ENTROPY,
-	// OPTIMISTIC_CROSS_ENTROPY or VALUE_ERROR.
+	// OPTIMISTIC_CROSS_ENTROPY, VALUE_ERROR or VALUE_CATEGORICAL.
 	Kind *Loss_Kind `protobuf:"varint,2,opt,name=kind,enum=chessbrain.config.v1.Loss_Kind" json:"kind,omitempty"`
 	// VALUE, MOVES_LEFT and SHORT_TERM: what is learnt; OPTIMISTIC_CROSS_ENTROPY: how it came out. RESULT, ROOT, BEST,
 	// PLAYED, ORIG or ST. Unknown targets are masked.
@@ -6387,7 +6392,9 @@ type Loss struct {
 	Strength *float64 `protobuf:"fixed64,10,opt,name=strength,def=2" json:"strength,omitempty"`
 	// A further head of the net, beside the one that plays: "optimistic", "soft" or "opponent" of POLICY, "q" or "st" of VALUE.
 	// A training that begins with the loss gives its net this head. Empty = the main head. Only CPUs train the others.
-	HeadName      *string `protobuf:"bytes,11,opt,name=head_name,json=headName" json:"head_name,omitempty"`
+	HeadName *string `protobuf:"bytes,11,opt,name=head_name,json=headName" json:"head_name,omitempty"`
+	// Of VALUE_CATEGORICAL: how many parts of [-1,1]. A net file that has them has as many.
+	Buckets       *int64 `protobuf:"varint,12,opt,name=buckets,def=32" json:"buckets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6400,6 +6407,7 @@ const (
 	Default_Loss_Weight      = float64(1)
 	Default_Loss_Temperature = float64(4)
 	Default_Loss_Strength    = float64(2)
+	Default_Loss_Buckets     = int64(32)
 )
 
 func (x *Loss) Reset() {
@@ -6507,6 +6515,13 @@ func (x *Loss) GetHeadName() string {
 		return *x.HeadName
 	}
 	return ""
+}
+
+func (x *Loss) GetBuckets() int64 {
+	if x != nil && x.Buckets != nil {
+		return *x.Buckets
+	}
+	return Default_Loss_Buckets
 }
 
 type SWA struct {
@@ -8141,7 +8156,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x06Warmup\x12=\n" +
 	"\x05steps\x18\x01 \x01(\x03:\x010B$\x8a\xb5\x18\b[0,1e15]\x92\xb5\x18\x10\n" +
 	"\fwarmup-steps\x18\t\xa0\xb5\x18\x01R\x05steps\x12\x1d\n" +
-	"\x06katago\x18\x02 \x01(\b:\x05falseR\x06katago\"\xf9\x06\n" +
+	"\x06katago\x18\x02 \x01(\b:\x05falseR\x06katago\"\xbc\a\n" +
 	"\x04Loss\x123\n" +
 	"\x04head\x18\x01 \x01(\x0e2\x1f.chessbrain.config.v1.Loss.HeadR\x04head\x123\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1f.chessbrain.config.v1.Loss.KindR\x04kind\x12A\n" +
@@ -8155,7 +8170,8 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\vtemperature\x18\b \x01(\x01:\x014B\v\x8a\xb5\x18\a(1,100]R\vtemperature\x12+\n" +
 	"\bstrength\x18\n" +
 	" \x01(\x01:\x012B\f\x8a\xb5\x18\b[-10,10]R\bstrength\x12\x1b\n" +
-	"\thead_name\x18\v \x01(\tR\bheadName\"q\n" +
+	"\thead_name\x18\v \x01(\tR\bheadName\x12*\n" +
+	"\abuckets\x18\f \x01(\x03:\x0232B\f\x8a\xb5\x18\b[2,1024]R\abuckets\"q\n" +
 	"\x04Head\x12\n" +
 	"\n" +
 	"\x06POLICY\x10\x00\x12\t\n" +
@@ -8167,7 +8183,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\bMATERIAL\x10\x05\x12\t\n" +
 	"\x05REPLY\x10\x06\x12\x0e\n" +
 	"\n" +
-	"SHORT_TERM\x10\a\"\xad\x01\n" +
+	"SHORT_TERM\x10\a\"\xc4\x01\n" +
 	"\x04Kind\x12\x11\n" +
 	"\rCROSS_ENTROPY\x10\x00\x12\x15\n" +
 	"\x11WDL_CROSS_ENTROPY\x10\x01\x12\a\n" +
@@ -8177,7 +8193,8 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x12SOFT_CROSS_ENTROPY\x10\x05\x12\x18\n" +
 	"\x14BINARY_CROSS_ENTROPY\x10\x06\x12\x1c\n" +
 	"\x18OPTIMISTIC_CROSS_ENTROPY\x10\a\x12\x0f\n" +
-	"\vVALUE_ERROR\x10\b\"F\n" +
+	"\vVALUE_ERROR\x10\b\x12\x15\n" +
+	"\x11VALUE_CATEGORICAL\x10\t\"F\n" +
 	"\x06Target\x12\n" +
 	"\n" +
 	"\x06RESULT\x10\x00\x12\b\n" +

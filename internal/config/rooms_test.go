@@ -256,6 +256,9 @@ var limits = []limit{
 	inTraining("bn_momentum", both, func(c *trainer.Config, x float64) { c.BNMomentum = x }),
 	inTraining("losses.weight", low, func(c *trainer.Config, x float64) { c.Losses[0].Weight = x }),
 	inTraining("losses.q_ratio", both, func(c *trainer.Config, x float64) { c.Losses[1].Mix = &trainer.Mix{QRatio: x} }),
+	inTraining("losses.buckets", both, func(c *trainer.Config, x float64) {
+		c.Losses[1].Kind, c.Losses[1].Buckets = trainer.ValueCategorical, int(x)
+	}),
 	inTraining("swa.period", low, func(c *trainer.Config, x float64) { c.SWA = trainer.SWAConfig{Period: int64(x), MaxAverages: 1} }),
 	inTraining("swa.max_averages", low, func(c *trainer.Config, x float64) { c.SWA = trainer.SWAConfig{Period: 1, MaxAverages: int(x)} }),
 	{"training.st_theta", both, inShuffle("", func(s *shuffle.Settings, x float64) { s.ShortTerm = x }).check},

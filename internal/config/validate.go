@@ -223,7 +223,7 @@ func validateStages(c *Config, complain complainFunc) {
 // kindsOf lists the loss formulas that each head has.
 var kindsOf = map[Loss_Head][]Loss_Kind{
 	Loss_POLICY:     {Loss_CROSS_ENTROPY, Loss_SOFT_CROSS_ENTROPY, Loss_OPTIMISTIC_CROSS_ENTROPY},
-	Loss_VALUE:      {Loss_WDL_CROSS_ENTROPY, Loss_MSE, Loss_VALUE_ERROR},
+	Loss_VALUE:      {Loss_WDL_CROSS_ENTROPY, Loss_MSE, Loss_VALUE_ERROR, Loss_VALUE_CATEGORICAL},
 	Loss_MOVES_LEFT: {Loss_HUBER},
 	Loss_WEIGHTS:    {Loss_L2},
 	Loss_SURVIVAL:   {Loss_BINARY_CROSS_ENTROPY},

@@ -85,8 +85,8 @@ func (d *Device) NewTrainer(cfg device.Config) (*Trainer, error) {
 	if err := cmp.Or(err, cfg.Arch.Only("training on a GPU", kinds...)); err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(cfg.Arch.Heads, func(h nn.Head) bool { return !h.Plays() || h.Errors > 0 }) || slices.ContainsFunc(cfg.Terms, func(t device.Term) bool { return t.Temperature != 0 }) {
-		return nil, fmt.Errorf("%w: training on a GPU has no auxiliary head, no further heads, no forecast of errors and no soft policy loss: leave these losses away, or train with --device cpu", nn.ErrArch)
+	if slices.ContainsFunc(cfg.Arch.Heads, func(h nn.Head) bool { return !h.Plays() || h.Forecasts() }) || slices.ContainsFunc(cfg.Terms, func(t device.Term) bool { return t.Temperature != 0 }) {
+		return nil, fmt.Errorf("%w: training on a GPU has no auxiliary head, no further heads, no forecasts of errors or categories and no soft policy loss: leave these losses away, or train with --device cpu", nn.ErrArch)
 	}
 	if cfg.Optimizer == "nadamw" {
 		return nil, fmt.Errorf("%w: training on a GPU has no optimizer NADAMW: take ADAMW, or train with --device cpu", nn.ErrArch)

@@ -59,6 +59,9 @@ type Term struct {
 	// Errors, of a value head that forecasts them (nn.Head.Errors): the loss is the forecast's,
 	// against the square of what the value is off Target. The value does not follow it.
 	Errors bool
+	// Categorical, of a value head with nn.Head.Categories: the loss is the cross entropy of
+	// their softmax and the one in which Target is.
+	Categorical bool
 	// Optimistic, of the policy, weighs the loss of a row by its Optimism: the auxiliary
 	// head's short-term value against what the row learns of this term.
 	Optimistic bool

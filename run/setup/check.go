@@ -59,7 +59,7 @@ func CheckConfig(e *config.Effective) error {
 	if c.GetModel().GetArch().GetSparse() != nil {
 		refuse(slices.Contains(towerExporters, x.GetExporter()), "export.exporter", "use safetensors, or take a tower such as --net 64x6",
 			"Leela's formats hold towers, and this net is sparse")
-		refuse(further(c), "training.losses", "leave head_name and VALUE_ERROR away, or take a tower such as --net 64x6", "a sparse net has no further heads and no forecast of errors")
+		refuse(further(c), "training.losses", "leave head_name, VALUE_ERROR and VALUE_CATEGORICAL away, or take a tower such as --net 64x6", "a sparse net has no further heads and no forecasts")
 	}
 	arch := c.GetModel().GetArch()
 	refuse(arch.GetAttention() != nil && arch.GetPolicyHead() != config.Arch_ATTENTION && x.GetExporter() == "lc0", "model.arch.policy_head",

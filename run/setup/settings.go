@@ -89,7 +89,7 @@ func blocksOf(m *config.Arch) []nn.Block {
 }
 
 // learning returns a with the heads that losses of the configuration want and it lacks: an
-// auxiliary one, further ones by their names, and forecasts of errors.
+// auxiliary one, further ones by their names, and forecasts.
 func learning(c *config.Config, a nn.Arch) nn.Arch {
 	all, _ := losses(c.GetTraining().GetLosses())
 	for _, l := range all {
@@ -98,16 +98,18 @@ func learning(c *config.Config, a nn.Arch) nn.Arch {
 		case l.Auxiliary():
 			a = a.WithAuxiliary()
 		case l.Kind == trainer.ValueError:
-			a = a.WithErrors(l.Name)
+			a = a.WithForecasts(l.Name, 1, 0)
+		case l.Kind == trainer.ValueCategorical:
+			a = a.WithForecasts(l.Name, 0, l.Buckets)
 		}
 	}
 	return a
 }
 
-// further says whether a loss of the configuration is of a further head or a forecast of errors.
+// further says whether a loss of the configuration is of a further head or a forecast.
 func further(c *config.Config) bool {
 	return slices.ContainsFunc(c.GetTraining().GetLosses(), func(l *config.Loss) bool {
-		return l.GetHeadName() != "" || l.GetKind() == config.Loss_VALUE_ERROR
+		return l.GetHeadName() != "" || l.GetKind() == config.Loss_VALUE_ERROR || l.GetKind() == config.Loss_VALUE_CATEGORICAL
 	})
 }
 
@@ -182,6 +184,9 @@ func losses(list []*config.Loss) (all []trainer.Loss, err error) {
 		}
 		if loss.Kind == trainer.OptimisticCross {
 			loss.Strength = l.GetStrength()
+		}
+		if loss.Kind == trainer.ValueCategorical {
+			loss.Buckets = int(l.GetBuckets())
 		}
 		shares, err := trainer.ParseShares(l.GetQRatioSchedule())
 		if err != nil {

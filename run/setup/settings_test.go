@@ -87,10 +87,11 @@ func TestAuxiliary(t *testing.T) {
 }
 
 // TestFurtherHeads: a loss with a head's name gives a new net that head, and one of the value's
-// error its forecast; a sparse net is refused.
+// error or category its forecast; a sparse net is refused.
 func TestFurtherHeads(t *testing.T) {
 	const losses = "training { losses { head: POLICY kind: CROSS_ENTROPY metric: 'p' } losses { head: POLICY head_name: 'soft' kind: SOFT_CROSS_ENTROPY metric: 's' } " +
-		"losses { head: VALUE kind: VALUE_ERROR target: ROOT metric: 'e' } losses { head: VALUE head_name: 'st' kind: WDL_CROSS_ENTROPY target: ST metric: 'v' } } "
+		"losses { head: VALUE kind: VALUE_ERROR target: ROOT metric: 'e' } losses { head: VALUE head_name: 'st' kind: WDL_CROSS_ENTROPY target: ST metric: 'v' } " +
+		"losses { head: VALUE head_name: 'st' kind: VALUE_CATEGORICAL target: ST buckets: 9 metric: 'c' } } "
 	for _, c := range []struct{ model, want string }{
 		{"model { net: '16x1' }", "16x1-se-soft-st"}, {"model { arch { attention { width: 8 encoders: 1 heads: 2 } policy_head: ATTENTION } }", "8x1x2h-soft-st"},
 	} {
@@ -99,11 +100,11 @@ func TestFurtherHeads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if net.Arch.String() != c.want || net.Arch.Head(nn.Value).Errors != 1 || net.Arch.Named(nn.Value, "st").Errors != 0 || net.Validate() != nil {
+		if net.Arch.String() != c.want || net.Arch.Head(nn.Value).Errors != 1 || net.Arch.Named(nn.Value, "st").Errors != 0 || net.Arch.Named(nn.Value, "st").Categories != 9 || net.Validate() != nil {
 			t.Errorf("%s: %s, %v", c.model, net.Arch, net.Validate())
 		}
 		k, err := TrainerConfig(e.Config, net.Arch)
-		if err != nil || k.Losses[1].Name != "soft" || k.Losses[3].Name != "st" || k.Losses[3].Target != encoding.TargetST || k.Losses[2].Kind != trainer.ValueError {
+		if err != nil || k.Losses[1].Name != "soft" || k.Losses[3].Name != "st" || k.Losses[3].Target != encoding.TargetST || k.Losses[2].Kind != trainer.ValueError || k.Losses[4].Buckets != 9 {
 			t.Errorf("%s: %+v, %v", c.model, k.Losses, err)
 		}
 	}

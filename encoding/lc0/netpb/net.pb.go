@@ -1190,6 +1190,8 @@ type ValueHead struct {
 	Ip2ValB       *Layer                 `protobuf:"bytes,6,opt,name=ip2_val_b,json=ip2ValB" json:"ip2_val_b,omitempty"`
 	IpValErrW     *Layer                 `protobuf:"bytes,7,opt,name=ip_val_err_w,json=ipValErrW" json:"ip_val_err_w,omitempty"`
 	IpValErrB     *Layer                 `protobuf:"bytes,8,opt,name=ip_val_err_b,json=ipValErrB" json:"ip_val_err_b,omitempty"`
+	IpValCatW     *Layer                 `protobuf:"bytes,9,opt,name=ip_val_cat_w,json=ipValCatW" json:"ip_val_cat_w,omitempty"`
+	IpValCatB     *Layer                 `protobuf:"bytes,10,opt,name=ip_val_cat_b,json=ipValCatB" json:"ip_val_cat_b,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1276,6 +1278,20 @@ func (x *ValueHead) GetIpValErrW() *Layer {
 func (x *ValueHead) GetIpValErrB() *Layer {
 	if x != nil {
 		return x.IpValErrB
+	}
+	return nil
+}
+
+func (x *ValueHead) GetIpValCatW() *Layer {
+	if x != nil {
+		return x.IpValCatW
+	}
+	return nil
+}
+
+func (x *ValueHead) GetIpValCatB() *Layer {
+	if x != nil {
+		return x.IpValCatB
 	}
 	return nil
 }
@@ -1916,7 +1932,7 @@ const file_encoding_lc0_netpb_net_proto_rawDesc = "" +
 	"\tip4_pol_w\x18\a \x01(\v2\x15.chessbrain.lc0.LayerR\aip4PolW\x12=\n" +
 	"\vpol_encoder\x18\b \x03(\v2\x1c.chessbrain.lc0.EncoderLayerR\n" +
 	"polEncoder\x12#\n" +
-	"\rpol_headcount\x18\t \x01(\rR\fpolHeadcount\"\xa9\x03\n" +
+	"\rpol_headcount\x18\t \x01(\rR\fpolHeadcount\"\x99\x04\n" +
 	"\tValueHead\x12/\n" +
 	"\bip_val_w\x18\x01 \x01(\v2\x15.chessbrain.lc0.LayerR\x06ipValW\x12/\n" +
 	"\bip_val_b\x18\x02 \x01(\v2\x15.chessbrain.lc0.LayerR\x06ipValB\x121\n" +
@@ -1925,7 +1941,10 @@ const file_encoding_lc0_netpb_net_proto_rawDesc = "" +
 	"\tip2_val_w\x18\x05 \x01(\v2\x15.chessbrain.lc0.LayerR\aip2ValW\x121\n" +
 	"\tip2_val_b\x18\x06 \x01(\v2\x15.chessbrain.lc0.LayerR\aip2ValB\x126\n" +
 	"\fip_val_err_w\x18\a \x01(\v2\x15.chessbrain.lc0.LayerR\tipValErrW\x126\n" +
-	"\fip_val_err_b\x18\b \x01(\v2\x15.chessbrain.lc0.LayerR\tipValErrB\"\xce\x02\n" +
+	"\fip_val_err_b\x18\b \x01(\v2\x15.chessbrain.lc0.LayerR\tipValErrB\x126\n" +
+	"\fip_val_cat_w\x18\t \x01(\v2\x15.chessbrain.lc0.LayerR\tipValCatW\x126\n" +
+	"\fip_val_cat_b\x18\n" +
+	" \x01(\v2\x15.chessbrain.lc0.LayerR\tipValCatB\"\xce\x02\n" +
 	"\vPolicyHeads\x12/\n" +
 	"\bip_pol_w\x18\x01 \x01(\v2\x15.chessbrain.lc0.LayerR\x06ipPolW\x12/\n" +
 	"\bip_pol_b\x18\x02 \x01(\v2\x15.chessbrain.lc0.LayerR\x06ipPolB\x124\n" +
@@ -2088,61 +2107,63 @@ var file_encoding_lc0_netpb_net_proto_depIdxs = []int32{
 	5,   // 62: chessbrain.lc0.ValueHead.ip2_val_b:type_name -> chessbrain.lc0.Layer
 	5,   // 63: chessbrain.lc0.ValueHead.ip_val_err_w:type_name -> chessbrain.lc0.Layer
 	5,   // 64: chessbrain.lc0.ValueHead.ip_val_err_b:type_name -> chessbrain.lc0.Layer
-	5,   // 65: chessbrain.lc0.PolicyHeads.ip_pol_w:type_name -> chessbrain.lc0.Layer
-	5,   // 66: chessbrain.lc0.PolicyHeads.ip_pol_b:type_name -> chessbrain.lc0.Layer
-	13,  // 67: chessbrain.lc0.PolicyHeads.vanilla:type_name -> chessbrain.lc0.PolicyHead
-	13,  // 68: chessbrain.lc0.PolicyHeads.optimistic_st:type_name -> chessbrain.lc0.PolicyHead
-	13,  // 69: chessbrain.lc0.PolicyHeads.soft:type_name -> chessbrain.lc0.PolicyHead
-	13,  // 70: chessbrain.lc0.PolicyHeads.opponent:type_name -> chessbrain.lc0.PolicyHead
-	14,  // 71: chessbrain.lc0.ValueHeads.winner:type_name -> chessbrain.lc0.ValueHead
-	14,  // 72: chessbrain.lc0.ValueHeads.q:type_name -> chessbrain.lc0.ValueHead
-	14,  // 73: chessbrain.lc0.ValueHeads.st:type_name -> chessbrain.lc0.ValueHead
-	6,   // 74: chessbrain.lc0.Weights.input:type_name -> chessbrain.lc0.ConvBlock
-	8,   // 75: chessbrain.lc0.Weights.residual:type_name -> chessbrain.lc0.Residual
-	6,   // 76: chessbrain.lc0.Weights.policy:type_name -> chessbrain.lc0.ConvBlock
-	5,   // 77: chessbrain.lc0.Weights.ip_pol_w:type_name -> chessbrain.lc0.Layer
-	5,   // 78: chessbrain.lc0.Weights.ip_pol_b:type_name -> chessbrain.lc0.Layer
-	6,   // 79: chessbrain.lc0.Weights.value:type_name -> chessbrain.lc0.ConvBlock
-	5,   // 80: chessbrain.lc0.Weights.ip1_val_w:type_name -> chessbrain.lc0.Layer
-	5,   // 81: chessbrain.lc0.Weights.ip1_val_b:type_name -> chessbrain.lc0.Layer
-	5,   // 82: chessbrain.lc0.Weights.ip2_val_w:type_name -> chessbrain.lc0.Layer
-	5,   // 83: chessbrain.lc0.Weights.ip2_val_b:type_name -> chessbrain.lc0.Layer
-	6,   // 84: chessbrain.lc0.Weights.policy1:type_name -> chessbrain.lc0.ConvBlock
-	6,   // 85: chessbrain.lc0.Weights.moves_left:type_name -> chessbrain.lc0.ConvBlock
-	5,   // 86: chessbrain.lc0.Weights.ip1_mov_w:type_name -> chessbrain.lc0.Layer
-	5,   // 87: chessbrain.lc0.Weights.ip1_mov_b:type_name -> chessbrain.lc0.Layer
-	5,   // 88: chessbrain.lc0.Weights.ip2_mov_w:type_name -> chessbrain.lc0.Layer
-	5,   // 89: chessbrain.lc0.Weights.ip2_mov_b:type_name -> chessbrain.lc0.Layer
-	5,   // 90: chessbrain.lc0.Weights.ip2_pol_w:type_name -> chessbrain.lc0.Layer
-	5,   // 91: chessbrain.lc0.Weights.ip2_pol_b:type_name -> chessbrain.lc0.Layer
-	5,   // 92: chessbrain.lc0.Weights.ip3_pol_w:type_name -> chessbrain.lc0.Layer
-	5,   // 93: chessbrain.lc0.Weights.ip3_pol_b:type_name -> chessbrain.lc0.Layer
-	12,  // 94: chessbrain.lc0.Weights.pol_encoder:type_name -> chessbrain.lc0.EncoderLayer
-	5,   // 95: chessbrain.lc0.Weights.ip4_pol_w:type_name -> chessbrain.lc0.Layer
-	5,   // 96: chessbrain.lc0.Weights.ip_emb_w:type_name -> chessbrain.lc0.Layer
-	5,   // 97: chessbrain.lc0.Weights.ip_emb_b:type_name -> chessbrain.lc0.Layer
-	12,  // 98: chessbrain.lc0.Weights.encoder:type_name -> chessbrain.lc0.EncoderLayer
-	5,   // 99: chessbrain.lc0.Weights.ip_val_w:type_name -> chessbrain.lc0.Layer
-	5,   // 100: chessbrain.lc0.Weights.ip_val_b:type_name -> chessbrain.lc0.Layer
-	5,   // 101: chessbrain.lc0.Weights.ip_mov_w:type_name -> chessbrain.lc0.Layer
-	5,   // 102: chessbrain.lc0.Weights.ip_mov_b:type_name -> chessbrain.lc0.Layer
-	5,   // 103: chessbrain.lc0.Weights.ip_mult_gate:type_name -> chessbrain.lc0.Layer
-	5,   // 104: chessbrain.lc0.Weights.ip_add_gate:type_name -> chessbrain.lc0.Layer
-	5,   // 105: chessbrain.lc0.Weights.smolgen_w:type_name -> chessbrain.lc0.Layer
-	5,   // 106: chessbrain.lc0.Weights.ip_emb_preproc_w:type_name -> chessbrain.lc0.Layer
-	5,   // 107: chessbrain.lc0.Weights.ip_emb_preproc_b:type_name -> chessbrain.lc0.Layer
-	5,   // 108: chessbrain.lc0.Weights.ip_emb_ln_gammas:type_name -> chessbrain.lc0.Layer
-	5,   // 109: chessbrain.lc0.Weights.ip_emb_ln_betas:type_name -> chessbrain.lc0.Layer
-	11,  // 110: chessbrain.lc0.Weights.ip_emb_ffn:type_name -> chessbrain.lc0.FFN
-	5,   // 111: chessbrain.lc0.Weights.ip_emb_ffn_ln_gammas:type_name -> chessbrain.lc0.Layer
-	5,   // 112: chessbrain.lc0.Weights.ip_emb_ffn_ln_betas:type_name -> chessbrain.lc0.Layer
-	16,  // 113: chessbrain.lc0.Weights.value_heads:type_name -> chessbrain.lc0.ValueHeads
-	15,  // 114: chessbrain.lc0.Weights.policy_heads:type_name -> chessbrain.lc0.PolicyHeads
-	115, // [115:115] is the sub-list for method output_type
-	115, // [115:115] is the sub-list for method input_type
-	115, // [115:115] is the sub-list for extension type_name
-	115, // [115:115] is the sub-list for extension extendee
-	0,   // [0:115] is the sub-list for field type_name
+	5,   // 65: chessbrain.lc0.ValueHead.ip_val_cat_w:type_name -> chessbrain.lc0.Layer
+	5,   // 66: chessbrain.lc0.ValueHead.ip_val_cat_b:type_name -> chessbrain.lc0.Layer
+	5,   // 67: chessbrain.lc0.PolicyHeads.ip_pol_w:type_name -> chessbrain.lc0.Layer
+	5,   // 68: chessbrain.lc0.PolicyHeads.ip_pol_b:type_name -> chessbrain.lc0.Layer
+	13,  // 69: chessbrain.lc0.PolicyHeads.vanilla:type_name -> chessbrain.lc0.PolicyHead
+	13,  // 70: chessbrain.lc0.PolicyHeads.optimistic_st:type_name -> chessbrain.lc0.PolicyHead
+	13,  // 71: chessbrain.lc0.PolicyHeads.soft:type_name -> chessbrain.lc0.PolicyHead
+	13,  // 72: chessbrain.lc0.PolicyHeads.opponent:type_name -> chessbrain.lc0.PolicyHead
+	14,  // 73: chessbrain.lc0.ValueHeads.winner:type_name -> chessbrain.lc0.ValueHead
+	14,  // 74: chessbrain.lc0.ValueHeads.q:type_name -> chessbrain.lc0.ValueHead
+	14,  // 75: chessbrain.lc0.ValueHeads.st:type_name -> chessbrain.lc0.ValueHead
+	6,   // 76: chessbrain.lc0.Weights.input:type_name -> chessbrain.lc0.ConvBlock
+	8,   // 77: chessbrain.lc0.Weights.residual:type_name -> chessbrain.lc0.Residual
+	6,   // 78: chessbrain.lc0.Weights.policy:type_name -> chessbrain.lc0.ConvBlock
+	5,   // 79: chessbrain.lc0.Weights.ip_pol_w:type_name -> chessbrain.lc0.Layer
+	5,   // 80: chessbrain.lc0.Weights.ip_pol_b:type_name -> chessbrain.lc0.Layer
+	6,   // 81: chessbrain.lc0.Weights.value:type_name -> chessbrain.lc0.ConvBlock
+	5,   // 82: chessbrain.lc0.Weights.ip1_val_w:type_name -> chessbrain.lc0.Layer
+	5,   // 83: chessbrain.lc0.Weights.ip1_val_b:type_name -> chessbrain.lc0.Layer
+	5,   // 84: chessbrain.lc0.Weights.ip2_val_w:type_name -> chessbrain.lc0.Layer
+	5,   // 85: chessbrain.lc0.Weights.ip2_val_b:type_name -> chessbrain.lc0.Layer
+	6,   // 86: chessbrain.lc0.Weights.policy1:type_name -> chessbrain.lc0.ConvBlock
+	6,   // 87: chessbrain.lc0.Weights.moves_left:type_name -> chessbrain.lc0.ConvBlock
+	5,   // 88: chessbrain.lc0.Weights.ip1_mov_w:type_name -> chessbrain.lc0.Layer
+	5,   // 89: chessbrain.lc0.Weights.ip1_mov_b:type_name -> chessbrain.lc0.Layer
+	5,   // 90: chessbrain.lc0.Weights.ip2_mov_w:type_name -> chessbrain.lc0.Layer
+	5,   // 91: chessbrain.lc0.Weights.ip2_mov_b:type_name -> chessbrain.lc0.Layer
+	5,   // 92: chessbrain.lc0.Weights.ip2_pol_w:type_name -> chessbrain.lc0.Layer
+	5,   // 93: chessbrain.lc0.Weights.ip2_pol_b:type_name -> chessbrain.lc0.Layer
+	5,   // 94: chessbrain.lc0.Weights.ip3_pol_w:type_name -> chessbrain.lc0.Layer
+	5,   // 95: chessbrain.lc0.Weights.ip3_pol_b:type_name -> chessbrain.lc0.Layer
+	12,  // 96: chessbrain.lc0.Weights.pol_encoder:type_name -> chessbrain.lc0.EncoderLayer
+	5,   // 97: chessbrain.lc0.Weights.ip4_pol_w:type_name -> chessbrain.lc0.Layer
+	5,   // 98: chessbrain.lc0.Weights.ip_emb_w:type_name -> chessbrain.lc0.Layer
+	5,   // 99: chessbrain.lc0.Weights.ip_emb_b:type_name -> chessbrain.lc0.Layer
+	12,  // 100: chessbrain.lc0.Weights.encoder:type_name -> chessbrain.lc0.EncoderLayer
+	5,   // 101: chessbrain.lc0.Weights.ip_val_w:type_name -> chessbrain.lc0.Layer
+	5,   // 102: chessbrain.lc0.Weights.ip_val_b:type_name -> chessbrain.lc0.Layer
+	5,   // 103: chessbrain.lc0.Weights.ip_mov_w:type_name -> chessbrain.lc0.Layer
+	5,   // 104: chessbrain.lc0.Weights.ip_mov_b:type_name -> chessbrain.lc0.Layer
+	5,   // 105: chessbrain.lc0.Weights.ip_mult_gate:type_name -> chessbrain.lc0.Layer
+	5,   // 106: chessbrain.lc0.Weights.ip_add_gate:type_name -> chessbrain.lc0.Layer
+	5,   // 107: chessbrain.lc0.Weights.smolgen_w:type_name -> chessbrain.lc0.Layer
+	5,   // 108: chessbrain.lc0.Weights.ip_emb_preproc_w:type_name -> chessbrain.lc0.Layer
+	5,   // 109: chessbrain.lc0.Weights.ip_emb_preproc_b:type_name -> chessbrain.lc0.Layer
+	5,   // 110: chessbrain.lc0.Weights.ip_emb_ln_gammas:type_name -> chessbrain.lc0.Layer
+	5,   // 111: chessbrain.lc0.Weights.ip_emb_ln_betas:type_name -> chessbrain.lc0.Layer
+	11,  // 112: chessbrain.lc0.Weights.ip_emb_ffn:type_name -> chessbrain.lc0.FFN
+	5,   // 113: chessbrain.lc0.Weights.ip_emb_ffn_ln_gammas:type_name -> chessbrain.lc0.Layer
+	5,   // 114: chessbrain.lc0.Weights.ip_emb_ffn_ln_betas:type_name -> chessbrain.lc0.Layer
+	16,  // 115: chessbrain.lc0.Weights.value_heads:type_name -> chessbrain.lc0.ValueHeads
+	15,  // 116: chessbrain.lc0.Weights.policy_heads:type_name -> chessbrain.lc0.PolicyHeads
+	117, // [117:117] is the sub-list for method output_type
+	117, // [117:117] is the sub-list for method input_type
+	117, // [117:117] is the sub-list for extension type_name
+	117, // [117:117] is the sub-list for extension extendee
+	0,   // [0:117] is the sub-list for field type_name
 }
 
 func init() { file_encoding_lc0_netpb_net_proto_init() }

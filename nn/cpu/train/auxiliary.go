@@ -28,8 +28,8 @@ func auxRowLoss(dz, z []float32, t *device.Term, b *encoding.TrainBatch, i, file
 		dz[nn.AuxMaterial] += g
 		return r
 	case t.Head == device.Reply && ahead.From != ahead.To:
-		from := squareRowLoss(squares(dz, nn.AuxFrom), squares(z, nn.AuxFrom), int(ahead.From)^files, scale)
-		to := squareRowLoss(squares(dz, nn.AuxTo), squares(z, nn.AuxTo), int(ahead.To)^files, scale)
+		from := choiceRowLoss(squares(dz, nn.AuxFrom), squares(z, nn.AuxFrom), int(ahead.From)^files, scale)
+		to := choiceRowLoss(squares(dz, nn.AuxTo), squares(z, nn.AuxTo), int(ahead.To)^files, scale)
 		return kernel.RowLoss{Loss: from + to, Known: true}
 	case t.Head == device.ShortTerm:
 		return shortTermRowLoss(dz, z, t.Learn(&b.Targets[i], nn.ValueScalar).Q, scale)
@@ -58,16 +58,17 @@ func survivalRowLoss(dz, z []float32, men, survive uint64, files int, scale floa
 	return r
 }
 
-// squareRowLoss is the cross entropy of a softmax over squares.
-func squareRowLoss(dz, z []float32, sq int, scale float32) float64 {
-	var p [encoding.NumSquares]float32
-	copy(p[:], z)
-	kernel.Softmax(p[:])
+// choiceRowLoss is the cross entropy of a softmax and the right one of its choices, which
+// are nn.MaxCategories at most.
+func choiceRowLoss(dz, z []float32, right int, scale float32) float64 {
+	var room [nn.MaxCategories]float32
+	p := room[:copy(room[:], z)]
+	kernel.Softmax(p)
 	for k, v := range p {
 		dz[k] += scale * v
 	}
-	dz[sq] -= scale
-	return -math.Log(max(float64(p[sq]), 1e-30))
+	dz[right] -= scale
+	return -math.Log(max(float64(p[right]), 1e-30))
 }
 
 // shortTermRowLoss is the square d of the value's error, and the square of the error of

@@ -31,6 +31,9 @@ func testConfig(a nn.Arch, capacity int) device.Config {
 		if h.Errors > 0 {
 			terms = append(terms, device.Term{Head: device.Value, Name: h.Name, Errors: true, Weight: .6, Target: encoding.TargetRoot})
 		}
+		if h.Categories > 0 {
+			terms = append(terms, device.Term{Head: device.Value, Name: h.Name, Categorical: true, Weight: .4, Target: encoding.TargetResult, Other: encoding.TargetRoot, Ratio: .3})
+		}
 		switch t := (device.Term{Head: device.Value, Name: h.Name, Weight: .7, Target: encoding.TargetRoot}); {
 		case h.Name == "optimistic" && a.Head(nn.Auxiliary) != nil:
 			t = optimisticTerm
@@ -157,10 +160,10 @@ func TestGradients(t *testing.T) {
 		nets["attention, "+name] = arch
 	}
 	nets["further heads"] = nntest.Arch("16x1-classical-pooled-optimistic-soft-opponent-q-st-aux")
-	nets["further heads, errors"] = nntest.Arch("16x1-pooled-noml-q").WithErrors("").WithErrors("q")
-	nets["further heads, scalar"] = nntest.Arch("16x1-plain-scalar-noml-soft-opponent-q").WithErrors("q")
+	nets["further heads, forecasts"] = nntest.Arch("16x1-pooled-noml-q").WithForecasts("", 1, 4).WithForecasts("q", 1, 7)
+	nets["further heads, scalar"] = nntest.Arch("16x1-plain-scalar-noml-soft-opponent-q").WithForecasts("q", 1, 0).WithForecasts("", 0, 3)
 	encoded := nets["attention, encoded twice"]
-	nets["attention, further heads"] = encoded.WithAuxiliary().WithHead(nn.Policy, "optimistic").WithHead(nn.Policy, "opponent").WithHead(nn.Value, "st")
+	nets["attention, further heads"] = encoded.WithAuxiliary().WithHead(nn.Policy, "optimistic").WithHead(nn.Policy, "opponent").WithHead(nn.Value, "st").WithForecasts("st", 0, 8)
 	nets["attention, heads of a tower"] = nntest.Arch("16x1x2h-convolutional-pooled")
 	for name, arch := range nets {
 		for _, mode := range []bnMode{batchStats, runningStats} {

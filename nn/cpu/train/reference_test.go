@@ -219,6 +219,9 @@ func (r *reference) outputs(b *encoding.TrainBatch) map[string][][]float64 {
 			if h.Errors > 0 {
 				out[h.Prefix()+".error"] = r.scalarHead(r.trunk, h, ".error")
 			}
+			if h.Categories > 0 {
+				out[h.Prefix()+".categories"] = r.scalarHead(r.trunk, h, ".categories")
+			}
 		}
 	}
 	return out
@@ -433,6 +436,13 @@ func (r *reference) objective(b *encoding.TrainBatch, terms []device.Term, l2 fl
 				if term.Optimistic {
 					loss *= r.aux.weight(aux[i], &term, b, i)
 				}
+			case term.Categorical:
+				z := out[term.Prefix()+".categories"][i]
+				q, at := float64(term.Learn(&b.Targets[i], nn.ValueScalar).Q), 0
+				for edge := 1; edge < len(z) && q >= 2*float64(edge)/float64(len(z))-1; edge++ {
+					at = edge
+				}
+				loss = logSumExp(z) - z[at]
 			case term.Errors:
 				v := math.Tanh(y[0])
 				if len(y) == 3 {

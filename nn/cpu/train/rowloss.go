@@ -58,6 +58,17 @@ func errorRowLoss(df *float32, f float32, z []float32, q, scale float32) (r kern
 	return kernel.RowLoss{Loss: off * off, Known: true}
 }
 
+// categoryRowLoss is the cross entropy of categories with logits z and the one that q is in.
+// Each is an equal part of [-1,1], as in lczero-training, and the last one has q = 1.
+func categoryRowLoss(dz, z []float32, q, scale float32) (r kernel.RowLoss) {
+	if q != q {
+		return r
+	}
+	n := len(z)
+	at := max(0, min(n-1, int(math.Floor((float64(q)+1)/2*float64(n)))))
+	return kernel.RowLoss{Loss: choiceRowLoss(dz, z, at, scale), Known: true}
+}
+
 func outcome(q float32) int {
 	switch {
 	case q > 1.0/3:

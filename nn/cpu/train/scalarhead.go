@@ -16,12 +16,37 @@ type scalarHead struct {
 	u           *unit
 	mean        *squareMean // between the convolution and fc1 of a pooled head, else nil
 	fc1, fc2    *conv
-	errors      *conv     // beside fc2: the forecast of the value's error; nil = it has no loss
-	f, df       []float32 // [capacity]: its outputs
+	errors      *forecast // of the value's error; nil = it has no loss
+	categories  *forecast // of the value's category, likewise
+	forecasts   []*forecast
 	pre, hidden []float32 // [capacity][fc1.co]
 	z, dz       []float32 // [capacity][fc2.co]
 	h           []float32 // [capacity][64][channels]: the convolution's activations
 	dHidden     []float32
+}
+
+// forecast is a layer beside fc2 whose outputs play does not use.
+type forecast struct {
+	layer *conv
+	z, dz []float32 // [capacity][layer.co]
+}
+
+// forecast returns the layer of a name with its outputs where one of the terms is of it,
+// else nil.
+func (h *scalarHead) forecast(name string, of func(t *term) bool) *forecast {
+	if !slices.ContainsFunc(h.terms, of) {
+		return nil
+	}
+	l := newConv(h.e, name, 0, true)
+	f := &forecast{layer: l, z: make([]float32, h.e.capacity*l.co), dz: make([]float32, h.e.capacity*l.co)}
+	h.forecasts = append(h.forecasts, f)
+	return f
+}
+
+// row returns the outputs of row i and their gradients.
+func (f *forecast) row(i int) (z, dz []float32) {
+	n := f.layer.co
+	return f.z[i*n:][:n], f.dz[i*n:][:n]
 }
 
 func newScalarHead(e *engine, of nn.Head, terms []*term) *scalarHead {
@@ -44,9 +69,10 @@ func newScalarHead(e *engine, of nn.Head, terms []*term) *scalarHead {
 	h.z, h.dz = make([]float32, e.capacity*h.fc2.co), make([]float32, e.capacity*h.fc2.co)
 	h.h = make([]float32, e.capacity*64*h.u.conv.co)
 	layers := []*conv{h.u.conv, h.fc1, h.fc2}
-	if slices.ContainsFunc(terms, func(t *term) bool { return t.Errors }) {
-		h.errors, h.f, h.df = newConv(e, label+".error", 0, true), make([]float32, e.capacity), make([]float32, e.capacity)
-		layers = append(layers, h.errors)
+	h.errors = h.forecast(label+".error", func(t *term) bool { return t.Errors })
+	h.categories = h.forecast(label+".categories", func(t *term) bool { return t.Categorical })
+	for _, f := range h.forecasts {
+		layers = append(layers, f.layer)
 	}
 	h.wg = newWeightGrads(e, layers...)
 	return h
@@ -54,8 +80,8 @@ func newScalarHead(e *engine, of nn.Head, terms []*term) *scalarHead {
 
 func (h *scalarHead) params() []int {
 	list := slices.Concat(h.u.params(), h.fc1.params(), h.fc2.params())
-	if h.errors != nil {
-		list = append(list, h.errors.params()...)
+	for _, f := range h.forecasts {
+		list = append(list, f.layer.params()...)
 	}
 	return list
 }
@@ -75,9 +101,9 @@ func (h *scalarHead) forward(x []float32) passes {
 			h.fc1.forward(s, s.rows(h.pre, h.fc1.co), h.input(s))
 			h.e.act.Forward(s.rows(h.hidden, h.fc1.co), s.rows(h.pre, h.fc1.co))
 			h.fc2.forward(s, s.rows(h.z, h.fc2.co), s.rows(h.hidden, h.fc1.co))
-			if h.errors != nil {
-				h.errors.forward(s, s.rows(h.f, 1), s.rows(h.hidden, h.fc1.co))
-				clear(s.rows(h.df, 1))
+			for _, f := range h.forecasts {
+				f.layer.forward(s, s.rows(f.z, f.layer.co), s.rows(h.hidden, h.fc1.co))
+				clear(s.rows(f.dz, f.layer.co))
 			}
 			h.loseAll(s)
 		}},
@@ -99,12 +125,16 @@ func (h *scalarHead) loseAll(s span) {
 		t.sums[s.slice] = 0
 		for i := s.lo; i < s.lo+s.n; i++ {
 			z, dz := h.z[i*h.fc2.co:][:h.fc2.co], h.dz[i*h.fc2.co:][:h.fc2.co]
-			if t.Errors {
-				q := t.Learn(&h.e.batch.Targets[i], nn.ValueScalar).Q
-				h.measured(t, s, i, errorRowLoss(&h.df[i], h.f[i], z, q, h.gradScale(t, i)))
-				continue
+			q := t.Learn(&h.e.batch.Targets[i], nn.ValueScalar).Q // of forecasts
+			switch {
+			case t.Errors:
+				h.measured(t, s, i, errorRowLoss(&h.errors.dz[i], h.errors.z[i], z, q, h.gradScale(t, i)))
+			case t.Categorical:
+				f, df := h.categories.row(i)
+				h.measured(t, s, i, categoryRowLoss(df, f, q, h.gradScale(t, i)))
+			default:
+				h.lose(t, s, i, dz, z)
 			}
-			h.lose(t, s, i, dz, z)
 		}
 	}
 }
@@ -121,10 +151,11 @@ func (h *scalarHead) backward(x, dx []float32, add bool) passes {
 			hidden, dHidden, dz := s.rows(h.hidden, n), s.rows(h.dHidden, n), s.rows(h.dz, h.fc2.co)
 			h.fc2.weightGrad(s, 0, h.wg, hidden, dz)
 			h.fc2.inputGrad(s, dHidden, dz)
-			if h.errors != nil {
-				h.errors.weightGrad(s, 0, h.wg, hidden, s.rows(h.df, 1))
+			for _, f := range h.forecasts {
+				dz := s.rows(f.dz, f.layer.co)
+				f.layer.weightGrad(s, 0, h.wg, hidden, dz)
 				d := h.e.workerScratch(s, actBuffer, len(dHidden))
-				h.errors.inputGrad(s, d, s.rows(h.df, 1))
+				f.layer.inputGrad(s, d, dz)
 				kernel.Add(dHidden, dHidden, d)
 			}
 			h.e.act.Backward(dHidden, hidden, s.rows(h.pre, n))

@@ -52,7 +52,7 @@ func TestShortBatch(t *testing.T) {
 // slices, in whose memory heads work side by side.
 func TestFurtherHeads(t *testing.T) {
 	for _, name := range []string{"16x1", "16x1-mish-classical", "16x1x2h-pooled", "16x1x2h-convolutional"} {
-		arch := nntest.Arch(name).WithHead(nn.Policy, "optimistic").WithHead(nn.Policy, "soft").WithHead(nn.Policy, nn.Opponent).WithHead(nn.Value, "q").WithErrors("q")
+		arch := nntest.Arch(name).WithHead(nn.Policy, "optimistic").WithHead(nn.Policy, "soft").WithHead(nn.Policy, nn.Opponent).WithHead(nn.Value, "q").WithForecasts("q", 1, 6)
 		net, cfg, b := nntest.Net(arch, 3), testConfig(arch, 70), encoding.NewTrainBatch(70)
 		nntest.AppendRows(b, rand.New(rand.NewPCG(1, 2)), 70)
 		tr := newTestTrainer(t, net, cfg)
