@@ -27,12 +27,17 @@ type players struct {
 
 	published time.Time     // when the players got their net
 	took      time.Duration // to hand it over
+	sampled   int64         // samples that it was trained on
 }
 
 // publishPause is the least time between two nets of players that play beside the trainer,
 // in multiples of what the last one took. A small net is trained on a hundred games a
 // second: to pack and to name the weights after each of them would take as long as to train.
 const publishPause = 50
+
+// publishShare makes an exception of the beginning, where nets change much with each game:
+// players get a net as soon as one in publishShare of the last one's samples came after it.
+const publishShare = 6
 
 // leadShare of a run's games, one in so many, may be ahead of the trainer: begun by a net
 // that has not learnt from the games before them.
@@ -81,10 +86,15 @@ func (p *players) open() (Games, error) {
 // refresh hands the newest weights to the players after a game's steps, to players beside
 // the trainer not each time.
 func (p *players) refresh() error {
-	if p.cfg.Episodes.Workers > 0 && time.Since(p.published) < publishPause*p.took {
+	if p.cfg.Episodes.Workers > 0 && !p.due(p.trainer.NumSamples()) {
 		return nil
 	}
 	return p.publish()
+}
+
+// due says whether players beside a trainer of so many samples get a net now.
+func (p *players) due(samples int64) bool {
+	return time.Since(p.published) >= publishPause*p.took || samples > p.sampled+p.sampled/publishShare
 }
 
 // publish hands the newest weights to the players, averaged ones where such are exported.
@@ -95,7 +105,7 @@ func (p *players) publish() error {
 		return err
 	}
 	p.published = time.Now()
-	p.took = p.published.Sub(began)
+	p.took, p.sampled = p.published.Sub(began), p.trainer.NumSamples()
 	p.tellNet(monitor.NetLoaded, name, "")
 	p.page.Set(func(page *Page) { page.Net = name })
 	return nil

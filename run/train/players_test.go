@@ -7,27 +7,32 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/record"
-	"github.com/chessbrain/chessbrain/run/setup"
 )
 
 // Players beside the trainer do not get a net after each game: packing and naming it
-// would take as long as a small net's training. Players between steps do, or their games
-// would depend on the clock.
+// would take as long as a small net's training. At first they do, when nets change much.
+// Players between steps always do, or their games would depend on the clock.
 func TestRefresh(t *testing.T) {
-	published := func(workers int, ago time.Duration) (asked bool) {
-		p := &players{core: &core{cfg: setup.Training{Episodes: setup.Episodes{Workers: workers}}}, published: time.Now().Add(-ago), took: time.Second}
-		defer func() { asked = recover() != nil }() // there is no trainer whose net could be had
-		return p.refresh() != nil
-	}
 	for _, c := range []struct {
-		workers int
-		ago     time.Duration
-		want    bool
-	}{{2, 0, false}, {2, 40 * time.Second, false}, {2, 60 * time.Second, true}, {0, 0, true}} {
-		if got := published(c.workers, c.ago); got != c.want {
-			t.Errorf("%d workers, %v after the last net: published %v, want %v", c.workers, c.ago, got, c.want)
+		ago             time.Duration
+		samples, before int64
+		want            bool
+	}{
+		{0, 6000, 6000, false}, {40 * time.Second, 7000, 6000, false}, {60 * time.Second, 6001, 6000, true},
+		{0, 7001, 6000, true}, {0, 1, 0, true}, {0, 0, 0, false},
+	} {
+		p := &players{published: time.Now().Add(-c.ago), took: time.Second, sampled: c.before}
+		if got := p.due(c.samples); got != c.want {
+			t.Errorf("%v and %d samples after a net of %d: %v, want %v", c.ago, c.samples-c.before, c.before, got, c.want)
 		}
 	}
+	between := &players{core: &core{}, published: time.Now(), took: time.Hour}
+	defer func() {
+		if recover() == nil { // there is no trainer whose net could be had
+			t.Error("no net for players between steps")
+		}
+	}()
+	_ = between.refresh()
 }
 
 // Nets play games throughout a short training: no more than a sixteenth of its games are
