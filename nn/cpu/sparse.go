@@ -97,14 +97,9 @@ func (e *Evaluator) sparseChunk(b *encoding.Batch, lo, n int) error {
 	e.mul(buf.value, x, &s.value, n, kernel.ReLU)
 	for i := range n {
 		in, prior, units := &buf.inputs[i], b.PriorOf(lo+i), buf.policy[i*s.units:][:s.units]
-		for j, r := range in.Rows {
-			prior[j] = s.movesBias[r]
-		}
-		for kinds := range in.KindLists() {
-			for j, k := range kinds {
-				prior[j] += s.kindsBias[k]
-			}
-		}
+		clear(prior)
+		kernel.AddEntries(prior, s.movesBias, in.Rows)
+		kernel.AddEntries(prior, s.kindsBias, in.Kinds)
 		kernel.RowDots(prior, units, s.moves, s.units, in.Rows)
 		kernel.RowDots(prior, units, s.kinds, s.units, in.Kinds)
 	}

@@ -57,6 +57,15 @@ func RowDots(dots, x, table []float32, stride int, rows []uint16) {
 	}
 }
 
+// AddEntries adds to sums their entries of a table, which entries names as RowDots' rows are.
+func AddEntries(sums, table []float32, entries []uint16) {
+	for ; len(sums) > 0 && len(entries) >= len(sums); entries = entries[len(sums):] {
+		for i, e := range entries[:len(sums)] {
+			sums[i] += table[e]
+		}
+	}
+}
+
 // SquaredClippedReLU sets y = min(max(x,0),1)^2. y may be x.
 func SquaredClippedReLU(y, x []float32) { square(y, x, 1) }
 

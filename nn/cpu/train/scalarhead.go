@@ -125,16 +125,17 @@ func (h *scalarHead) loseAll(s span) {
 		t.sums[s.slice] = 0
 		for i := s.lo; i < s.lo+s.n; i++ {
 			z, dz := h.z[i*h.fc2.co:][:h.fc2.co], h.dz[i*h.fc2.co:][:h.fc2.co]
-			q := t.Learn(&h.e.batch.Targets[i], nn.ValueScalar).Q // of forecasts
-			switch {
-			case t.Errors:
-				h.measured(t, s, i, errorRowLoss(&h.errors.dz[i], h.errors.z[i], z, q, h.gradScale(t, i)))
-			case t.Categorical:
-				f, df := h.categories.row(i)
-				h.measured(t, s, i, categoryRowLoss(df, f, q, h.gradScale(t, i)))
-			default:
+			if !t.Errors && !t.Categorical {
 				h.lose(t, s, i, dz, z)
+				continue
 			}
+			q := t.Learn(&h.e.batch.Targets[i], nn.ValueScalar).Q
+			if t.Errors {
+				h.measured(t, s, i, errorRowLoss(&h.errors.dz[i], h.errors.z[i], z, q, h.gradScale(t, i)))
+				continue
+			}
+			f, df := h.categories.row(i)
+			h.measured(t, s, i, categoryRowLoss(df, f, q, h.gradScale(t, i)))
 		}
 	}
 }

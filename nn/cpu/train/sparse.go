@@ -89,7 +89,9 @@ func newSparseLayers(e *engine, byHead map[string][]*term) *sparseLayers {
 		l.tasks = append(l.tasks, func() { l.tableGrad(c) })
 	}
 	for c := 0; c < l.units; c += kernel.RowBlock {
-		l.tasks = append(l.tasks, func() { l.moveGrad(l.moves, l.movesBias, func(in *encoding.Sparse) []uint16 { return in.Rows }, c) }, func() { l.moveGrad(l.kinds, l.kindsBias, func(in *encoding.Sparse) []uint16 { return in.Kinds }, c) })
+		l.tasks = append(l.tasks,
+			func() { l.moveGrad(l.moves, l.movesBias, func(in *encoding.Sparse) []uint16 { return in.Rows }, c) },
+			func() { l.moveGrad(l.kinds, l.kindsBias, func(in *encoding.Sparse) []uint16 { return in.Kinds }, c) })
 	}
 	return l
 }
@@ -166,14 +168,9 @@ func (l *sparseLayers) losePolicy(s span) {
 		from, to := b.LegalStart[i], b.LegalStart[i+1]
 		prob, target := l.prob[from:to], b.PolicyOf(i)
 		in, units := &l.rows[i], l.p[i*l.units:][:l.units]
-		for j, r := range in.Rows {
-			prob[j] = l.movesBias.data[r]
-		}
-		for kinds := range in.KindLists() {
-			for j, k := range kinds {
-				prob[j] += l.kindsBias.data[k]
-			}
-		}
+		clear(prob)
+		kernel.AddEntries(prob, l.movesBias.data, in.Rows)
+		kernel.AddEntries(prob, l.kindsBias.data, in.Kinds)
 		kernel.RowDots(prob, units, l.moves.data, l.units, in.Rows)
 		kernel.RowDots(prob, units, l.kinds.data, l.units, in.Kinds)
 		d := l.dLogit[from:to]
