@@ -137,7 +137,11 @@ func (s *Status) writeLoop(row func(name, format string, args ...any)) {
 
 func (s *Status) writeNets(row func(name, format string, args ...any)) {
 	n := s.Nets
-	row("net", "%s playing; %d accepted, %d rejected, %d to test, %d to export", gate.Label(n.Newest), n.Accepted, n.Rejected, n.Waiting, n.ToExport)
+	playing := gate.Label(n.Newest) + " playing; "
+	if s.Job == "" && n.Accepted == 0 { // players take nets from elsewhere, and their own lines say which
+		playing = ""
+	}
+	row("net", "%s%d accepted, %d rejected, %d to test, %d to export", playing, n.Accepted, n.Rejected, n.Waiting, n.ToExport)
 	if n.Gate != nil {
 		row("last gate", "%s", n.Gate)
 	}
