@@ -81,12 +81,15 @@ func (t *Trainer) NumSteps() int64   { return t.progress.Step }
 func (t *Trainer) NumSamples() int64 { return t.progress.Samples }
 func (t *Trainer) NumSkipped() int64 { return t.progress.Skipped }
 
-// Net returns a copy of the weights for producers and exporters. Where they cannot
-// be had from the device they are those of an earlier step, and the next Step,
-// Evaluate or save returns that error.
-func (t *Trainer) Net() *nn.Net {
+// Net returns a copy of the weights for exporters. Where they cannot be had from the
+// device they are those of an earlier step, and the next Step, Evaluate or save returns
+// that error.
+func (t *Trainer) Net() *nn.Net { return t.View().Clone() }
+
+// View returns Net's weights, the trainer's own, to be read before the next step.
+func (t *Trainer) View() *nn.Net {
 	t.pull(false)
-	return t.net.Clone()
+	return t.net
 }
 
 // pull brings the memory up to date and keeps an error for check.

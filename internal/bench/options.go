@@ -216,7 +216,7 @@ func (o *PlayOptions) evaluators() (make func() mcts.Evaluator, id string, err e
 	if err != nil {
 		return nil, "", err
 	}
-	return func() mcts.Evaluator { return packed.NewEvaluator(o.batch()) }, packed.ID(), nil
+	return func() mcts.Evaluator { return packed.NewEvaluator(o.batch()) }, net.ID(), nil
 }
 
 // constant gives every position the same answer: equal priors, a level game with

@@ -80,9 +80,6 @@ func (e *Evaluator) Swap(n *Net) {
 // InputFormat returns the format of the batches that the net in use takes.
 func (e *Evaluator) InputFormat() encoding.InputFormat { return e.net.arch.InputFormat() }
 
-// ID returns the identity of the net in use.
-func (e *Evaluator) ID() string { return e.net.id }
-
 func (e *Evaluator) allocate() {
 	if s := e.net.sparse; s != nil {
 		e.allocateSparse(s)

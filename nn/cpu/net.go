@@ -14,7 +14,6 @@ import (
 // goroutines.
 type Net struct {
 	arch        nn.Arch
-	id          string
 	act         kernel.Act
 	precision   kernel.Precision // of products
 	input       conv3
@@ -65,7 +64,7 @@ func New(n *nn.Net, p kernel.Precision) (*Net, error) {
 	if err := cmp.Or(n.Validate(), n.CheckFinite(), n.Arch.Only("inference on a CPU", kinds...)); err != nil {
 		return nil, fmt.Errorf("cpu: %w", err)
 	}
-	c := &Net{arch: n.Arch.Clone(), id: n.ID(), precision: p}
+	c := &Net{arch: n.Arch.Clone(), precision: p}
 	if n.Arch.Sparse() {
 		c.sparse = packSparse(n, p)
 		return c, nil
@@ -141,9 +140,6 @@ func (n *Net) matScratchLen() (most int) {
 	}
 	return most
 }
-
-// ID returns the identity of the weights, nn.Net.ID.
-func (n *Net) ID() string { return n.id }
 
 func packConv3(c nn.Conv, p kernel.Precision) conv3 {
 	packed := make([]float32, kernel.PackedConv3Len(c.Ci, c.Co, p))

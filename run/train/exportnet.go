@@ -79,12 +79,18 @@ func (p *publisher) exportOnce(ctx context.Context) error {
 // average's batch-norm statistics are measured when a checkpoint is written; players get,
 // between two of them, averages of these and of the trained net's.
 func (c *core) exportNet() (weights string, net *nn.Net) {
-	if c.cfg.Export.Averaged {
-		if swa := c.trainer.SWA(); swa != nil {
-			return "swa", swa
-		}
+	if swa := c.average(); swa != nil {
+		return "swa", swa
 	}
 	return "raw", c.trainer.Net()
+}
+
+// average is exportNet's where averaged weights are asked for and there are some, else nil.
+func (c *core) average() *nn.Net {
+	if !c.cfg.Export.Averaged {
+		return nil
+	}
+	return c.trainer.SWA()
 }
 
 // export writes the net through the exporter and publishes the files in their

@@ -48,7 +48,7 @@ func (p *publisher) exportPending(ctx context.Context) error {
 func (p *publisher) handOver(dir string) error {
 	path := filepath.Join(dir, p.netName())
 	last := p.readHanded()
-	now := handed{Version: handedVersion, Path: p.dir.Shorten(path), NetID: p.trainer.Net().ID()}
+	now := handed{Version: handedVersion, Path: p.dir.Shorten(path), NetID: p.trainer.View().ID()}
 	if p.trainer.NumSamples() == 0 || last == now || p.grown.now && last.Path == now.Path { // grown, not trained
 		return nil
 	}

@@ -24,6 +24,7 @@ type players struct {
 	front   *atomic.Int64        // of the course that they begin in
 	starts  *selfplay.Openings   // theirs
 	stats   selfplay.Stats
+	between *inlineGames // nil where players play beside the trainer, and before open
 
 	published time.Time     // when the players got their net
 	took      time.Duration // to hand it over
@@ -32,7 +33,7 @@ type players struct {
 
 // publishPause is the least time between two nets of players that play beside the trainer,
 // in multiples of what the last one took. A small net is trained on a hundred games a
-// second: to pack and to name the weights after each of them would take as long as to train.
+// second: to pack the weights after each of them would take as long as to train.
 const publishPause = 50
 
 // publishShare makes an exception of the beginning, where nets change much with each game:
@@ -69,8 +70,8 @@ func (p *players) open() (Games, error) {
 	lacking := max(0, p.target-p.state.Episodes-int64(back.Len()))
 	free := play.NewFreeTickets(&p.ledger.taken, lacking)
 	if e.Workers == 0 {
-		return &inlineGames{back: back, store: p.store, nets: &p.nets, worker: worker,
-			cohort: e.Cohort, free: free}, nil
+		p.between = &inlineGames{back: back, store: p.store, nets: &p.nets, worker: worker, cohort: e.Cohort, free: free}
+		return p.between, nil
 	}
 	ahead := min(max(e.Workers, int(p.target/leadShare)), e.Workers*worker.Parallel+e.Queue)
 	games, err := newProducedGames(back, p.store, &p.nets, worker, e.Workers, free, lacking, ahead)
@@ -83,10 +84,10 @@ func (p *players) open() (Games, error) {
 	return games, nil
 }
 
-// refresh hands the newest weights to the players after a game's steps, to players beside
-// the trainer not each time.
+// refresh hands the newest weights to the players after a game's steps: to players beside
+// the trainer not each time, to others before they play the next cohort.
 func (p *players) refresh() error {
-	if p.cfg.Episodes.Workers > 0 && !p.due(p.trainer.NumSamples()) {
+	if p.cfg.Episodes.Workers > 0 && !p.due(p.trainer.NumSamples()) || p.between != nil && len(p.between.ready) > 0 {
 		return nil
 	}
 	return p.publish()
@@ -100,7 +101,10 @@ func (p *players) due(samples int64) bool {
 // publish hands the newest weights to the players, averaged ones where such are exported.
 func (p *players) publish() error {
 	name, began := p.netName(), time.Now()
-	_, net := p.exportNet()
+	net := p.average()
+	if net == nil {
+		net = p.trainer.View()
+	}
 	if err := p.nets.Publish(name, net, uint64(p.trainer.NumSamples())); err != nil {
 		return err
 	}

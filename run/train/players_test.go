@@ -9,9 +9,9 @@ import (
 	"github.com/chessbrain/chessbrain/record"
 )
 
-// Players beside the trainer do not get a net after each game: packing and naming it
-// would take as long as a small net's training. At first they do, when nets change much.
-// Players between steps always do, or their games would depend on the clock.
+// Players beside the trainer do not get a net after each game: packing it would take as
+// long as a small net's training. At first they do, when nets change much.
+// Players between steps always do before a cohort, or their games would depend on the clock.
 func TestRefresh(t *testing.T) {
 	for _, c := range []struct {
 		ago             time.Duration
@@ -26,9 +26,13 @@ func TestRefresh(t *testing.T) {
 			t.Errorf("%v and %d samples after a net of %d: %v, want %v", c.ago, c.samples-c.before, c.before, got, c.want)
 		}
 	}
-	between := &players{core: &core{}, published: time.Now(), took: time.Hour}
+	between := &players{core: &core{}, between: &inlineGames{ready: make([]*record.Game, 1)}, published: time.Now(), took: time.Hour}
+	if err := between.refresh(); err != nil { // there is no trainer whose net could be had
+		t.Error("a net though games of the cohort wait")
+	}
+	between.between.ready = nil
 	defer func() {
-		if recover() == nil { // there is no trainer whose net could be had
+		if recover() == nil {
 			t.Error("no net for players between steps")
 		}
 	}()

@@ -145,7 +145,7 @@ func (c *core) announceDevices() {
 func (r *training) announce() {
 	r.reporter.meter = new(monitor.Meter)
 	r.reporter.meter.Observe(time.Now(), r.reporter.totals()) // from here on
-	net := r.trainer.Net()
+	net := r.trainer.View()
 	batch := r.cfg.Batch * r.cfg.Accumulate
 	phase := monitor.RunStart
 	if r.saver.episodes >= 0 { // there is a checkpoint

@@ -265,10 +265,12 @@ func (t *trainer) run(w work) error {
 // accumulate adds the gradients of the last micro-batch to the step's.
 func (t *trainer) accumulate(first bool) {
 	t.e.pool.run(len(t.acc), func(i, _ int) {
-		a := &t.acc[i]
-		if first {
+		switch a := &t.acc[i]; {
+		case first && t.sparse != nil: // whose next pass sets all of them anew
+			a.sum, a.grad = a.grad, a.sum
+		case first:
 			copy(a.sum, a.grad)
-		} else {
+		default:
 			kernel.Add(a.sum, a.sum, a.grad)
 		}
 	})
