@@ -49,6 +49,7 @@ if chosen "$player"; then
 	for ((g = 2; g <= ${GENERATIONS:-1}; g++)); do
 		to=${run%/}-anew$g
 		"$CHESSBRAIN" selfplay --config "$root/configs/speedrun.textproto" --mcts-simulations 200 --max-plies 300 --seed "$g" \
+			--random-plies 8 --override-config selfplay.openings.stop_probability=0.1 \
 			--models-dir "$player/models" --run-dir "$to" --output-dir "$to/selfplay" --max-games-total "$(times 37000)"
 		games+=("$to")
 		net=sparse128

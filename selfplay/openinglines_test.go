@@ -59,24 +59,30 @@ func TestOpeningLinesAreChecked(t *testing.T) {
 	}
 }
 
-// A line of n plies is left with chance p at each: ply k is reached with (1-p)^k.
+// A line of n plies is left with chance p at each: ply k is reached with (1-p)^k. So are
+// random plies.
 func TestStopProbability(t *testing.T) {
 	const rounds = 400
-	games, _ := play(t, rounds, func(c *WorkerConfig) {
-		c.Game.MaxPlies, c.Game.Search.Simulations = 7, 2
-		c.Game.Openings, _ = NewOpenings([]Start{lineFrom(t, spanish)}, OrderRandom, 0)
-		c.Game.Openings.StopProbability = 0.3
-	})
-	var reached [7]float64
-	for _, g := range games {
-		for i := range opened(g) + 1 {
-			reached[i]++
+	for name, openings := range map[string]func() (*Openings, error){
+		"line":   func() (*Openings, error) { return NewOpenings([]Start{lineFrom(t, spanish)}, OrderRandom, 0) },
+		"random": func() (*Openings, error) { return NewOpenings(nil, OrderRandom, 6) },
+	} {
+		games, _ := play(t, rounds, func(c *WorkerConfig) {
+			c.Game.MaxPlies, c.Game.Search.Simulations = 7, 2
+			c.Game.Openings, _ = openings()
+			c.Game.Openings.StopProbability = 0.3
+		})
+		var reached [7]float64
+		for _, g := range games {
+			for i := range opened(g) + 1 {
+				reached[i]++
+			}
 		}
-	}
-	for i, n := range reached {
-		p := math.Pow(0.7, float64(i))
-		if se := math.Sqrt(p * (1 - p) / rounds); math.Abs(n/rounds-p) > 4.5*se+1e-9 {
-			t.Errorf("ply %d was reached in %v of the games, want %v", i, n/rounds, p)
+		for i, n := range reached {
+			p := math.Pow(0.7, float64(i))
+			if se := math.Sqrt(p * (1 - p) / rounds); math.Abs(n/rounds-p) > 4.5*se+1e-9 {
+				t.Errorf("%s: ply %d was reached in %v of the games, want %v", name, i, n/rounds, p)
+			}
 		}
 	}
 }

@@ -34,7 +34,7 @@ type Start struct {
 type Openings struct {
 	Starts      []Start // empty = the normal start position
 	Order       Order
-	RandomPlies int // uniformly random legal moves played after the line; these plies have no policy
+	RandomPlies int // uniformly random legal moves played after the line, at most; these plies have no policy
 
 	// PolicyPlies, after the random ones, are drawn from the network's priors with
 	// probability P^(1/PolicyTemperature), for one evaluation each: they are
@@ -48,7 +48,7 @@ type Openings struct {
 	Mirrored bool
 
 	// StopProbability is the chance, at each move of a start's line, that the
-	// line is left there.
+	// line is left there, and at each random ply that it is the search's.
 	StopProbability float64
 
 	Mastery float64 // share of decided games with which a course goes on, (0,1]; read by OrderMastery
@@ -138,14 +138,18 @@ func (o *Openings) begin(h *chess.History, runSeed, ordinal uint64, front int, r
 	}
 	start := &o.Starts[o.index(runSeed, ordinal, front, rng)]
 	h.Reset(start.Board)
+	stops := func() bool { return o.StopProbability > 0 && rng.Float64() < o.StopProbability }
 	for _, m := range start.Moves {
-		if o.StopProbability > 0 && rng.Float64() < o.StopProbability {
+		if stops() {
 			break
 		}
 		h.Push(m)
 	}
 	var l chess.MoveList
 	for range o.RandomPlies {
+		if stops() {
+			return
+		}
 		h.Board().GenerateMoves(&l)
 		h.Push(l.Moves[rng.IntN(l.N)])
 		if gameOver(h) != chess.NotOver {

@@ -2450,7 +2450,7 @@ type Openings struct {
 	File *string `protobuf:"bytes,2,opt,name=file" json:"file,omitempty"`
 	// How lines of the file are drawn: SEQUENTIAL, SHUFFLED, RANDOM or MASTERY.
 	Order *Openings_Order `protobuf:"varint,3,opt,name=order,enum=chessbrain.config.v1.Openings_Order,def=2" json:"order,omitempty"`
-	// Uniformly random plies before the first searched move.
+	// Uniformly random plies before the first searched move, at most.
 	RandomPlies *int32 `protobuf:"varint,4,opt,name=random_plies,json=randomPlies,def=0" json:"random_plies,omitempty"`
 	// After those: plies drawn from the net's policy without a search. They are not learnt.
 	PolicyPlies *int32 `protobuf:"varint,5,opt,name=policy_plies,json=policyPlies,def=0" json:"policy_plies,omitempty"`
@@ -2458,7 +2458,7 @@ type Openings struct {
 	PolicyTemperature *float64 `protobuf:"fixed64,6,opt,name=policy_temperature,json=policyTemperature,def=1" json:"policy_temperature,omitempty"`
 	// Each opening serves two games in a row.
 	Mirrored *bool `protobuf:"varint,7,opt,name=mirrored,def=0" json:"mirrored,omitempty"`
-	// Chance per ply that a game of a .pgn file is left there.
+	// Chance per ply that an opening ends there: the line of a .pgn file, and then the random plies.
 	StopProbability *float64 `protobuf:"fixed64,8,opt,name=stop_probability,json=stopProbability,def=0" json:"stop_probability,omitempty"`
 	// MASTERY: share of decided games, among those that begin in the newest part of a course, from which it goes on.
 	// Below it the course goes back.
