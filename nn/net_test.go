@@ -2,6 +2,7 @@ package nn
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -182,6 +183,26 @@ func TestCheckFinite(t *testing.T) {
 	n := sample(t, "8x1")
 	if err := n.CheckFinite(); err != nil {
 		t.Fatal(err)
+	}
+	weights := &n.Params[0]
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		for _, i := range []int{0, 1, 2, 3, 4, len(weights.Data) - 1} {
+			was := weights.Data[i]
+			weights.Data[i] = float32(bad)
+			if err := n.CheckFinite(); !errors.Is(err, ErrNotFinite) || !strings.Contains(err.Error(), fmt.Sprintf("%s[%d]", weights.Name, i)) {
+				t.Errorf("%v: %v", bad, err)
+			}
+			weights.Data[i] = was
+		}
+	}
+	for i := range 7 { // whatever is left of it where four at a time are taken
+		x := make([]float32, i+1)
+		if !allFinite(x) {
+			t.Errorf("%d zeros are not finite", i+1)
+		}
+		if x[i] = float32(math.NaN()); allFinite(x) {
+			t.Errorf("NaN is the last of %d and not seen", i+1)
+		}
 	}
 	n.Params[4].Data[1] = float32(math.Inf(1))
 	if err := n.CheckFinite(); !errors.Is(err, ErrNotFinite) || !strings.Contains(err.Error(), "input.bn.var[1]") {

@@ -213,9 +213,10 @@ func Foreign(dir string, locked bool) (found string) {
 	if locked && fsx.IsFile(d.RunFile()) {
 		return ""
 	}
-	dated := filepath.Join(dir, "dated")                                                                              // of scripts/synchronous_loop.sh
-	ours := []string{d.Logs(), dated, d.InitialNet(), d.Selfplay(), d.Shuffled(), d.Models(), d.Plugins(), d.Fleet()} // may be there before the first start
-	entries, _ := fsx.Entries(fsx.OS, dir)                                                                            // what is wrong with it is told where it is made
+	dated := filepath.Join(dir, "dated") // of scripts/synchronous_loop.sh
+	// What may be there before the first start.
+	ours := []string{d.Logs(), dated, d.InitialNet(), d.Selfplay(), d.Shuffled(), d.Models(), d.Plugins(), d.Fleet()}
+	entries, _ := fsx.Entries(fsx.OS, dir) // what is wrong with it is told where it is made
 	for _, e := range entries {
 		switch path := filepath.Join(dir, e.Name()); {
 		case path == d.Locks() && locked:

@@ -7,7 +7,8 @@
 # bin/chessbrain, which is built with GO=go. Stockfish should be there: without it the ladder has only the lowest rungs.
 #   STRETCH=1                how long, in the recipe's length: 0.15 takes ten minutes
 #   GENERATIONS=1            of nets that learn anew. Before each but the first, the one before plays on for half an hour,
-#                            37 000 games of 200 visits, in RUN_DIR-anew2, -anew3 and so on
+#                            37 000 games of 200 visits that begin with up to 8 random plies, in RUN_DIR-anew2, -anew3
+#                            and so on
 #   LIMITS=1,100,400,100ms   how the net plays on the ladder: visits or time of a move
 #   ERROR=25                 the rating's 95 % interval that ends a climb, in Elo
 set -euo pipefail

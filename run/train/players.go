@@ -24,7 +24,7 @@ type players struct {
 	front   *atomic.Int64        // of the course that they begin in
 	starts  *selfplay.Openings   // theirs
 	stats   selfplay.Stats
-	between *inlineGames // nil where players play beside the trainer, and before open
+	between *inlineGames // of players between steps; nil where they play beside the trainer
 
 	published time.Time     // when the players got their net
 	took      time.Duration // to hand it over
@@ -87,7 +87,7 @@ func (p *players) open() (Games, error) {
 // refresh hands the newest weights to the players after a game's steps: to players beside
 // the trainer not each time, to others before they play the next cohort.
 func (p *players) refresh() error {
-	if p.cfg.Episodes.Workers > 0 && !p.due(p.trainer.NumSamples()) || p.between != nil && len(p.between.ready) > 0 {
+	if b := p.between; b != nil && len(b.ready) > 0 || b == nil && !p.due(p.trainer.NumSamples()) {
 		return nil
 	}
 	return p.publish()

@@ -101,10 +101,9 @@ func TestOpenRefuses(t *testing.T) {
 // rows to 1e-5 when batch norm takes the running statistics. With batch
 // statistics they differ, as the statistics batch is the micro-batch.
 func TestAccumulation(t *testing.T) {
-	arch := nntest.TinyArch()
 	rows := encoding.NewTrainBatch(64)
 	nntest.AppendRows(rows, rand.New(rand.NewPCG(4, 4)), 64)
-	run := func(size int, running bool) *trainer {
+	run := func(arch nn.Arch, size int, running bool) *trainer {
 		tr := newTestTrainer(t, nntest.Net(arch, 1), testConfig(arch, size))
 		for from := 0; from < 64; from += size {
 			b := encoding.NewTrainBatch(size)
@@ -116,11 +115,13 @@ func TestAccumulation(t *testing.T) {
 		tr.prepareGradients(float32(size) / 64)
 		return tr
 	}
-	whole, parts := run(64, true), run(16, true)
-	if d := relativeDistance(whole.acc, parts.acc); d > 1e-5 {
-		t.Errorf("4 x 16 rows differ from 64 by %g of the gradient", d)
+	for _, arch := range []nn.Arch{nntest.TinyArch(), nn.SparseArch(64)} {
+		whole, parts := run(arch, 64, true), run(arch, 16, true)
+		if d := relativeDistance(whole.acc, parts.acc); d > 1e-5 {
+			t.Errorf("%s: 4 x 16 rows differ from 64 by %g of the gradient", arch, d)
+		}
 	}
-	whole, parts = run(64, false), run(16, false)
+	whole, parts := run(nntest.TinyArch(), 64, false), run(nntest.TinyArch(), 16, false)
 	if d := relativeDistance(whole.acc, parts.acc); d < 1e-4 {
 		t.Errorf("with batch statistics 4 x 16 rows differ from 64 by %g only: are statistics taken over the micro-batch?", d)
 	}
