@@ -84,8 +84,8 @@ type Progress struct {
 
 // NetStatus is what became of the nets.
 type NetStatus struct {
-	Newest   string       `json:"newest"` // that plays; "random" while none is accepted
-	Since    time.Time    `json:"since,omitzero"`
+	Newest   string       `json:"newest"`         // that plays, in a file or handed over by the trainer; "random" while there is none
+	Since    time.Time    `json:"since,omitzero"` // its file
 	Accepted int          `json:"accepted"`
 	Rejected int          `json:"rejected"`
 	Waiting  int          `json:"waiting"` // for the gatekeeper

@@ -57,7 +57,7 @@ func TestStatusOfRun(t *testing.T) {
 	if err := status.Write(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"done: 2 cycles done (--cycles 2)", " of work\n", s.Net + " playing; 2 accepted, 0 rejected", "last gate", "samples for each row of self-play",
+	for _, want := range []string{"done: 2 cycles done (--cycles 2)", " of work\n", s.Net + " is the newest; 2 accepted, 0 rejected", "last gate", "samples for each row of self-play",
 		"of a cycle is neither playing, training nor matching", "processes  none", "raise the limit to go on: --cycles"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the page lacks %q:\n%s", want, text.String())
@@ -170,8 +170,16 @@ func TestTrainingsBesideLoop(t *testing.T) {
 	if err := status.readTrainings(); err != nil || !status.Trainings[2].AtWork || status.Trainings[2].Steps != 24 || status.Trainings[2].Losses["policy_loss"] != 1.5 || status.Trainings[2].Rate != 99 || status.Trainings[1].AtWork {
 		t.Errorf("%v, trainings %+v", err, status.Trainings)
 	}
+	// The trainer's own players take nets that are in no file; one that only trains has none.
+	for _, c := range [][2]string{{`"net": "run-main-s99999-d9"`, s.Net}, {`"net": "run-main-s99999-d9", "episodes": 7`, "run-main-s99999-d9"}, {`"net": "run-main-s1-d9", "episodes": 7`, "run-main-s99999-d9"}} {
+		status.Processes[0].Page = []byte(`{"losses": {"policy_loss": 1.5}, ` + c[0] + `}`)
+		if err := status.readTrainings(); err != nil || status.Nets.Newest != c[1] {
+			t.Errorf("%v, with %s the newest net is %s, want %s", err, c[0], status.Nets.Newest, c[1])
+		}
+	}
+	status.Trainings = status.Trainings[:3] // three readings came after them
 	text.Reset()
-	if err := status.Write(&text); err != nil || strings.Count(text.String(), "in checkpoints") != 2 || !strings.Contains(text.String(), "for each row) in checkpoints, policy loss 1.5") {
+	if err := status.Write(&text); err != nil || !strings.Contains(text.String(), "run-main-s99999-d9 playing;") || strings.Count(text.String(), "in checkpoints") != 2 || !strings.Contains(text.String(), "for each row) in checkpoints, policy loss 1.5") {
 		t.Errorf("%v: steps of the trainings at work are not told to be those of its checkpoints:\n%s", err, text.String())
 	}
 	alone := Status{Trainings: []TrainingStatus{{Name: "main", AtWork: true}}}

@@ -138,8 +138,11 @@ func (s *Status) writeLoop(row func(name, format string, args ...any)) {
 func (s *Status) writeNets(row func(name, format string, args ...any)) {
 	n := s.Nets
 	playing := gate.Label(n.Newest) + " playing; "
-	if s.Job == "" && n.Accepted == 0 { // players take nets from elsewhere, and their own lines say which
+	switch {
+	case s.Job == "" && n.Accepted == 0: // players take nets from elsewhere, and their own lines say which
 		playing = ""
+	case len(s.Processes) == 0:
+		playing = gate.Label(n.Newest) + " is the newest; "
 	}
 	row("net", "%s%d accepted, %d rejected, %d to test, %d to export", playing, n.Accepted, n.Rejected, n.Waiting, n.ToExport)
 	if n.Gate != nil {

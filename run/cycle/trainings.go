@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
@@ -30,7 +31,8 @@ type TrainingStatus struct {
 	Nets    int             `json:"nets"`                 // that it handed over or published, and that are there
 	Newest  string          `json:"newest_net,omitempty"` // of them
 
-	rows int64 // positions of the games that entered
+	rows    int64  // positions of the games that entered
+	playing string // net of its own players, which is in no file; empty = others play
 }
 
 // readTrainings fills in the trainings of the run, its own first. What cannot be read of one
@@ -48,11 +50,30 @@ func (s *Status) readTrainings() error {
 			var page train.Page
 			if json.Unmarshal(p.Page, &page) == nil && len(page.Losses) > 0 { // one that waits for its first rows has none yet
 				t.Losses, t.HeldOut, t.Rate = page.Losses, page.Validation, float64(page.Rates.RowsPerSecond)
+				t.plays(&page)
 			}
+		}
+		if t.playing != "" {
+			s.Nets.playing(t.playing)
 		}
 		s.Trainings = append(s.Trainings, t)
 	}
 	return err
+}
+
+// plays takes the net of the page's own players.
+func (t *TrainingStatus) plays(p *train.Page) {
+	if p.Episodes > 0 {
+		t.playing = p.Net
+	}
+}
+
+// playing makes a net the newest unless one with as many samples is in a file.
+func (n *NetStatus) playing(name string) {
+	_, inFile, _, _ := run.ParseNetName(n.Newest)
+	if _, samples, _, ok := run.ParseNetName(name); ok && samples > inFile {
+		n.Newest, n.Since = name, time.Time{}
+	}
 }
 
 // readTraining reads what the files of a training say.
@@ -63,6 +84,7 @@ func readTraining(dir run.Dir) (TrainingStatus, error) {
 		var page train.Page
 		_, broken := run.ReadJSON(filepath.Join(path, "metrics.json"), &page)
 		t.Steps, t.Samples, t.rows, t.Losses, t.HeldOut = at.Step, at.Samples, at.Rows, page.Losses, page.Validation
+		t.plays(&page)
 		arch, unread := setup.ReadArch(filepath.Join(path, setup.NetFile))
 		if unread == nil {
 			t.Arch = arch.String()
