@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -272,13 +274,34 @@ type gamesOptions struct {
 	pgn, board bool
 }
 
+// gamesOf returns where the games of root lie, a run directory, that of players alone or
+// one of games, and the run's name, as PGN has it.
+func gamesOf(root string) (dir, job string, err error) {
+	isDir := func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && info.IsDir()
+	}
+	at, info, err := setup.OpenDir(root)
+	if err == nil {
+		return at.Selfplay(), info.Job, nil
+	}
+	noRun := run.Dir{Root: root}
+	if _, missing := os.Stat(noRun.RunFile()); !errors.Is(missing, fs.ErrNotExist) || !isDir(root) {
+		return "", "", usageError{err}
+	}
+	if isDir(noRun.Selfplay()) {
+		return noRun.Selfplay(), "?", nil
+	}
+	return root, "?", nil
+}
+
 func newGames() *cobra.Command {
 	var o gamesOptions
 	c := &cobra.Command{
-		Use:   "games [RUN]",
+		Use:   "games [RUN | DIR]",
 		Short: "The newest games of a run: a line each, as PGN, or with their last position",
-		Long: `Prints the newest games that a run has played: number, result, how it ended, length and net of each, the
-newest last. With --pgn the games themselves, with what the search thought of each move; with --board the position
+		Long: `Prints the newest games that a run, or whoever wrote into DIR, has played: number, result, how it ended, length
+and net of each, the newest last. With --pgn the games themselves, with what the search thought of each move; with --board the position
 at the end of each. It changes nothing, and the run may be at work.`,
 		Example: "  chessbrain games runs/a\n  chessbrain games runs/a --last 1 --board\n  chessbrain games runs/a --last 100 --pgn > a.pgn",
 		Args:    atMostOne,
@@ -289,13 +312,14 @@ at the end of each. It changes nothing, and the run may be at work.`,
 			if o.pgn && o.board {
 				return usagef("--pgn and --board: keep one of the two")
 			}
-			dir, info, err := setup.OpenDir(runArg(args))
+			root := runArg(args)
+			dir, job, err := gamesOf(root)
 			if err != nil {
-				return usageError{err}
+				return err
 			}
 			var newest []*record.Game
 			const longest = 600 // plies, but for few games: so many positions have as many games as are wanted
-			for g, err := range replay.DirGames(c.Context(), dir.Selfplay(), int64(o.last)*longest, 0, warnings(c)) {
+			for g, err := range replay.DirGames(c.Context(), dir, int64(o.last)*longest, 0, warnings(c)) {
 				if err != nil {
 					return err
 				}
@@ -304,7 +328,7 @@ at the end of each. It changes nothing, and the run may be at work.`,
 				}
 			}
 			if len(newest) == 0 {
-				return usagef("%s has no games yet", dir.Root)
+				return usagef("%s has no games yet", root)
 			}
 			to := c.OutOrStdout()
 			if o.pgn {
@@ -315,7 +339,7 @@ at the end of each. It changes nothing, and the run may be at work.`,
 				fmt.Fprintf(out, "%7s  %-7s  %-11s  %-9s  %s\n", "game", "result", "end", "length", "net")
 			}
 			for _, g := range newest {
-				if err := o.write(out, g, info.Job); err != nil {
+				if err := o.write(out, g, job); err != nil {
 					return errors.Join(err, out.Flush())
 				}
 			}
