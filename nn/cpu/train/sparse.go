@@ -9,10 +9,11 @@ import (
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
-// sparseLayers are the layers of a sparse net. A pass has two parts with one barrier: all
-// that a row needs of the rest of the net, slice by slice, and the gradients of the
-// tables, whose columns are shared out among the workers. Each task of the second part
-// goes through all rows in order, so that results do not depend on the number of workers.
+// sparseLayers are the layers of a sparse net. A pass has three parts with barriers between
+// them: what the net reads of each row; all that a row needs of the rest of the net, slice
+// by slice; and the gradients of the tables, whose rows or columns are shared out among the
+// workers. Each task of the last part adds up in the order of the rows of the micro-batch,
+// so that results do not depend on the number of workers.
 type sparseLayers struct {
 	e            *engine
 	width, units int // accumulators, policy units
@@ -29,6 +30,8 @@ type sparseLayers struct {
 	tasks                []func()
 
 	rows       []encoding.Sparse
+	readers    []readers
+	listed     int       // rows that each of them lists
 	prob       []float32 // beside the batch's Legal: the net's policy
 	dLogit     []float32 // likewise
 	pre, x, dx []float32 // [capacity][2*width]: accumulators before and after the activation
@@ -85,9 +88,12 @@ func newSparseLayers(e *engine, byHead map[string][]*term) *sparseLayers {
 	if l.aux.terms != nil {
 		l.u, l.du, l.a, l.da = floats(l.auxIn.co), floats(l.auxIn.co), floats(nn.NumAuxiliary), floats(nn.NumAuxiliary)
 	}
-	for c := 0; c < l.width; c += kernel.RowBlock {
-		l.tasks = append(l.tasks, func() { l.tableGrad(c) })
+	l.listed = 1 << 15 // whose accumulators have numbers of 16 bits
+	l.readers = make([]readers, (e.capacity-1)/l.listed+1)
+	for r := 0; r < l.table.spec.Shape[0]; r += tableTask {
+		l.tasks = append(l.tasks, func() { l.tableGrad(r, min(r+tableTask, l.table.spec.Shape[0])) })
 	}
+	l.tasks = append(l.tasks, l.biasGrad)
 	for c := 0; c < l.units; c += kernel.RowBlock {
 		l.tasks = append(l.tasks,
 			func() { l.moveGrad(l.moves, l.movesBias, func(in *encoding.Sparse) []uint16 { return in.Rows }, c) },
@@ -102,12 +108,16 @@ func (l *sparseLayers) pass() {
 	if n := len(e.batch.Legal); len(l.prob) < n {
 		l.prob, l.dLogit = make([]float32, n), make([]float32, n)
 	}
+	e.run(phase{end: l.read})
 	if !e.train {
 		e.run(phase{end: l.forward})
 		return
 	}
 	e.open(l.wg)
 	e.run(phase{begin: l.wg.reset, end: func(s span) {
+		if s.slice == 0 { // beside the other slices
+			l.listReaders()
+		}
 		l.forward(s)
 		l.backward(s)
 	}})
@@ -123,12 +133,18 @@ func (l *sparseLayers) pass() {
 	e.due = e.due[:0]
 }
 
-// forward takes a slice to its losses and to their gradients of the outputs.
-func (l *sparseLayers) forward(s span) {
+// read finds out what the net reads of a slice's rows.
+func (l *sparseLayers) read(s span) {
 	b := l.e.batch
 	for i := s.lo; i < s.lo+s.n; i++ {
+		l.rows[i].Set(&b.Masks[i], &b.Scalars[i], b.LegalOf(i))
+	}
+}
+
+// forward takes a slice to its losses and to their gradients of the outputs.
+func (l *sparseLayers) forward(s span) {
+	for i := s.lo; i < s.lo+s.n; i++ {
 		in := &l.rows[i]
-		in.Set(&b.Masks[i], &b.Scalars[i], b.LegalOf(i))
 		for side, features := range [2][]uint16{in.Ours, in.Theirs} {
 			pre := l.pre[(2*i+side)*l.width:][:l.width]
 			copy(pre, l.bias.data)
@@ -263,20 +279,74 @@ func (l *sparseLayers) backward(s span) {
 	kernel.SquaredClippedReLUBackward(dx, dx, s.rows(l.pre, 2*l.width))
 }
 
-// tableGrad sets the gradient of a block of the table's columns, from column c on.
-func (l *sparseLayers) tableGrad(c int) {
-	grad := l.table.grad[c:]
-	for r := range l.table.spec.Shape[0] {
-		clear(grad[r*l.width:][:kernel.RowBlock])
+// tableTask is how many rows of the table have their gradients set by one task.
+const tableTask = 512
+
+// tableGrad sets the gradients of the table's rows from lo up to hi: each is the sum of
+// those of the accumulators that read it.
+func (l *sparseLayers) tableGrad(lo, hi int) {
+	grad := l.table.grad[lo*l.width : hi*l.width]
+	clear(grad)
+	for k := range l.readers {
+		dx := l.dx[k*l.listed*2*l.width:]
+		for r := range hi - lo {
+			kernel.AddRows(grad[r*l.width:][:l.width], dx, l.width, l.readers[k].of(lo+r), nil)
+		}
 	}
-	bias := l.bias.grad[c:][:kernel.RowBlock]
-	clear(bias)
-	for i := range l.e.boards {
-		in := &l.rows[i]
-		for side, features := range [2][]uint16{in.Ours, in.Theirs} {
-			d := l.dx[(2*i+side)*l.width+c:][:kernel.RowBlock]
-			kernel.AddToRows(grad, l.width, features, nil, d)
-			kernel.Add(bias, bias, d)
+}
+
+// biasGrad sets the gradient of the accumulators' bias, which all of them read.
+func (l *sparseLayers) biasGrad() {
+	clear(l.bias.grad)
+	for i := range 2 * l.e.boards {
+		kernel.Add(l.bias.grad, l.bias.grad, l.dx[i*l.width:][:l.width])
+	}
+}
+
+// readers lists for each row of the table the accumulators that read it, in their order:
+// 2i is that of row i's side to move, 2i+1 its opponent's.
+type readers struct {
+	first []int32 // by row of the table: where its readers begin; and behind the last one
+	all   []uint16
+}
+
+func (d *readers) of(row int) []uint16 { return d.all[d.first[row]:d.first[row+1]] }
+
+// listReaders lists the readers of the micro-batch.
+func (l *sparseLayers) listReaders() {
+	rows := l.rows[:l.e.boards]
+	for k := range l.readers {
+		n := min(len(rows), l.listed)
+		l.readers[k].list(rows[:n], l.table.spec.Shape[0])
+		rows = rows[n:]
+	}
+}
+
+// list takes what some rows of a micro-batch read of a table of so many rows.
+func (d *readers) list(rows []encoding.Sparse, table int) {
+	d.first = slices.Grow(d.first[:0], table+1)[:table+1]
+	clear(d.first)
+	total := 0
+	for i := range rows {
+		for _, features := range [2][]uint16{rows[i].Ours, rows[i].Theirs} {
+			for _, f := range features {
+				d.first[f]++
+			}
+			total += len(features)
+		}
+	}
+	end := int32(0)
+	for f, n := range d.first {
+		end += n
+		d.first[f] = end
+	}
+	d.all = slices.Grow(d.all[:0], total)[:total]
+	for i := len(rows) - 1; i >= 0; i-- { // from the last one on: first goes down to where they begin
+		for side := 1; side >= 0; side-- {
+			for _, f := range [2][]uint16{rows[i].Ours, rows[i].Theirs}[side] {
+				d.first[f]--
+				d.all[d.first[f]] = uint16(2*i + side)
+			}
 		}
 	}
 }
