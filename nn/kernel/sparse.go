@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math"
+	"slices"
 )
 
 // RowBlock is what the width of the rows of a table is a multiple of, in floats: the
@@ -115,16 +116,22 @@ const (
 // one is the weight of rows that have none. It is never written.
 var one = []float32{1}
 
-// largest returns the largest of some numbers. Four maxima wait less for one another than one.
-func largest(of []uint16) uint16 {
-	var a, b, c, d uint16
+// below says whether some numbers are all less than limit. It looks at four at a time, as
+// lanes of one: with 1<<15-limit added, larger ones have their highest bit set.
+func below(limit int, of []uint16) bool {
+	if limit > 1<<15 {
+		return int(slices.Max(of)) < limit
+	}
+	const highest, ones = 0x8000800080008000, 0x0001000100010001
+	seen, add := uint64(0), uint64(1<<15-max(limit, 0))*ones
 	for ; len(of) >= 4; of = of[4:] {
-		a, b, c, d = max(a, of[0]), max(b, of[1]), max(c, of[2]), max(d, of[3])
+		x := uint64(of[0]) | uint64(of[1])<<16 | uint64(of[2])<<32 | uint64(of[3])<<48
+		seen |= x | (x + add)
 	}
 	for _, x := range of {
-		a = max(a, x)
+		seen |= uint64(x) | (uint64(x) + add)
 	}
-	return max(a, b, c, d)
+	return seen&highest == 0
 }
 
 // rowsVec runs op, whose weights are 1 where nil, or returns false where the tier has no kernel for it.
@@ -135,7 +142,9 @@ func rowsVec(op rowsOp, x, table []float32, stride int, rows []uint16, weights [
 	if len(rows) == 0 || len(x) == 0 {
 		return true
 	}
-	_ = table[int(largest(rows))*stride+len(x)-1]
+	if !below((len(table)-len(x))/stride+1, rows) {
+		panic("kernel: a row behind the end of its table")
+	}
 	f := vectors().rows[op]
 	if f == nil {
 		return false

@@ -109,6 +109,25 @@ func TestRowListsRefuse(t *testing.T) {
 	}
 }
 
+// The largest number that is allowed, and the next, in each place of lists of all lengths.
+func TestBelow(t *testing.T) {
+	for _, limit := range []int{0, 1, 2, 1858, 1<<15 - 1, 1 << 15, 1<<15 + 1, 1<<16 - 1, 1 << 16} {
+		for n := 1; n < 10; n++ {
+			for at := range n {
+				of := make([]uint16, n)
+				for _, x := range []int{limit - 1, limit, limit + 1, 1 << 15, 1<<16 - 1} {
+					if x >= 0 && x < 1<<16 {
+						of[at] = uint16(x)
+						if got, want := below(limit, of), slices.Max(of) < uint16(min(limit, 1<<16-1)) || limit == 1<<16; got != want {
+							t.Fatalf("%d of %d numbers is %d: below %d is %v", at, n, x, limit, got)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestSquaredClippedReLU(t *testing.T) {
 	x := []float32{-1, 0, 0.5, 1, 2, float32(math.NaN())}
 	for len(x) < 40 { // whole panels, and a rest
