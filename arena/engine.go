@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,9 +85,7 @@ func NewEngine(cfg EngineConfig) (Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.cfg.Name == "" {
-		e.cfg.Name = client.Name
-	}
+	e.cfg.Name = cmp.Or(e.cfg.Name, client.Name)
 	_ = client.Close() // an engine that does not know quit plays all the same
 	return e, nil
 }

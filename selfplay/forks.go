@@ -1,6 +1,7 @@
 package selfplay
 
 import (
+	"cmp"
 	"github.com/chessbrain/chessbrain/chess"
 
 	"github.com/chessbrain/chessbrain/record"
@@ -143,13 +144,11 @@ func (g *game) branchOff(r *record.Game) {
 
 // forkPly draws a ply of n.
 func (g *game) forkPly(n int, early bool) int {
-	rng, mean := g.stream(streamFork), g.cfg.Fork.EarlyPlies
+	rng := g.stream(streamFork)
 	if !early {
 		return rng.IntN(n)
 	}
-	if mean == 0 {
-		mean = defaultEarlyPlies
-	}
+	mean := cmp.Or(g.cfg.Fork.EarlyPlies, defaultEarlyPlies)
 	return int(min(float64(n-1), rng.ExpFloat64()*mean))
 }
 

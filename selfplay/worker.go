@@ -1,6 +1,7 @@
 package selfplay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,9 +34,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Stats == nil {
-		cfg.Stats = new(Stats)
-	}
+	cfg.Stats = cmp.Or(cfg.Stats, new(Stats))
 	w := &Worker{cfg: cfg, cache: mcts.NewCache(cfg.CacheEntries), pending: slices.Clone(cfg.Unfinished)}
 	for i := range w.pending {
 		if err := w.pending[i].belongsTo(&cfg); err != nil {

@@ -1,6 +1,7 @@
 package ladder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,11 +106,8 @@ const tryTime = 10 * time.Second
 // FindEngine finds Stockfish, "" for the one in the PATH, and tries it out: it must
 // have skill levels, find a move, and end its search where it is told to.
 func FindEngine(ctx context.Context, program string) (_ *Engine, err error) {
-	if program == "" {
-		program = "stockfish"
-	}
 	e := &Engine{}
-	if e.Path, err = uci.FindEngine(program); err != nil {
+	if e.Path, err = uci.FindEngine(cmp.Or(program, "stockfish")); err != nil {
 		return nil, err
 	}
 	client, err := uci.Start(ctx, uci.ClientConfig{Path: e.Path, Options: map[string]string{"Skill Level": "20", "Threads": "1", "Hash": "16"}})

@@ -69,9 +69,7 @@ func (*settings) fillSearch(c *mcts.Config) {
 	if c.CPUCTForm != mcts.CPUCTLog {
 		c.CPUCTFactor = 0
 	}
-	if c.PolicyTemperature == 0 {
-		c.PolicyTemperature = 1
-	}
+	c.PolicyTemperature = cmp.Or(c.PolicyTemperature, 1)
 }
 
 // answersIn returns how many positions a cache of so many MiB holds.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,11 +136,7 @@ func (s *pluginSpeed) open(ctx context.Context, options host.Options, choice sta
 
 // Write prints the result for a person.
 func (s *pluginSpeed) Write(w io.Writer) error {
-	from := "this program"
-	if s.Program != "" {
-		from = s.Program
-	}
-	fmt.Fprintf(w, "rescorer %s %s as a plugin (%s)", s.Rescorer, s.Version, from)
+	fmt.Fprintf(w, "rescorer %s %s as a plugin (%s)", s.Rescorer, s.Version, cmp.Or(s.Program, "this program"))
 	return s.PluginResult.Write(w)
 }
 

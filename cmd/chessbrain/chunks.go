@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -39,9 +40,7 @@ under Leela's names. Moves of the policy are seen by the mover, castling is king
 			}
 			records, damage := lc0.DecodeRecords(raw)
 			frames, noGame := chunks.Frames(records)
-			if damage == nil {
-				damage = noGame
-			}
+			damage = cmp.Or(damage, noGame)
 			fmt.Fprintf(textOut(c), "chunk %d of %d: %s, %d records\n", member, src.Len(), src.Name(member), len(records))
 			for i := range frames {
 				if err := answer(c, &frames[i]); err != nil {

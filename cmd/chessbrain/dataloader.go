@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -48,9 +49,7 @@ func (t *loaderTest) run(c *cobra.Command, _ []string) error {
 		return err
 	}
 	defer l.Close()
-	if t.Rows == 0 {
-		t.Rows = int(e.Config.GetTraining().GetBatchSize())
-	}
+	t.Rows = cmp.Or(t.Rows, int(e.Config.GetTraining().GetBatchSize()))
 	if t.Output == "" {
 		t.Output = e.Config.GetDataLoader().GetOutput()[0]
 	}

@@ -74,9 +74,7 @@ Whoever has it can play for the run, and do nothing else; chessbrain fleet revok
 			if err != nil {
 				return err
 			}
-			if address == "" {
-				address = roster.Address
-			}
+			address = cmp.Or(address, roster.Address)
 			if address == "" {
 				return usagef("the run has not listened yet: start it with --listen :4222, or say with --address HOST:PORT where players will reach it")
 			}
@@ -165,9 +163,7 @@ again and let the servers read them (nats-server --signal reload). The port 2000
 			if err := fleet.CheckAddresses(args[1]); err != nil {
 				return usageError{err}
 			}
-			if out == "" {
-				out = filepath.Join(string(d), "cluster")
-			}
+			out = cmp.Or(out, filepath.Join(string(d), "cluster"))
 			names, err := d.WriteCluster(args[1], out)
 			for _, name := range names {
 				fmt.Fprintln(c.OutOrStdout(), name)
@@ -260,9 +256,7 @@ func joined(ctx context.Context, s *session, link fleet.Link, opt play.SelfPlayO
 	return join.Play(ctx, join.PlayerOptions{Link: link, Root: root, CPU: kernel.ActiveTier().String(), Log: s.log, Traces: s.traces, Play: opt,
 		Configure: func(file *config.File, job string, seed uint64, models string) (*config.Effective, error) {
 			f := file.Config
-			if f.Selfplay == nil {
-				f.Selfplay = &config.SelfPlay{}
-			}
+			f.Selfplay = cmp.Or(f.Selfplay, &config.SelfPlay{})
 			f.RunDir, f.JobId, f.Seed, f.Selfplay.ModelsDir = &root, &job, &seed, &models
 			return config.Resolve(config.Input{File: file, Flags: s.flags})
 		}})

@@ -76,9 +76,7 @@ chessbrain train and run have the flags, too: there the metrics follow the run.`
 			if err != nil {
 				return usageError{err}
 			}
-			if output == "" {
-				output = filepath.Join(dir.Root, reportDir)
-			}
+			output = cmp.Or(output, filepath.Join(dir.Root, reportDir))
 			text, files, err := plot(dir.Root, output)
 			if err == nil && html {
 				var path string

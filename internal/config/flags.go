@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -191,9 +192,7 @@ func setStages(c *Config, text string) error {
 	for _, s := range c.GetPlugins().GetRescorer() {
 		old[s.GetName()] = s
 	}
-	if c.Plugins == nil {
-		c.Plugins = &Plugins{}
-	}
+	c.Plugins = cmp.Or(c.Plugins, &Plugins{})
 	c.Plugins.Rescorer = nil
 	for name := range strings.SplitSeq(text, ",") {
 		if name == "" {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -184,10 +185,7 @@ func (e *Effective) resolveNet() error {
 	}
 	if size := sparseSize.FindStringSubmatch(net); size != nil {
 		accumulators, _ := strconv.Atoi(size[1]) // at most nine digits
-		sparse := proto.CloneOf(m.GetArch().GetSparse())
-		if sparse == nil {
-			sparse = &SparseBody{}
-		}
+		sparse := cmp.Or(proto.CloneOf(m.GetArch().GetSparse()), &SparseBody{})
 		sparse.Accumulators = proto.Int32(int32(accumulators))
 		fill(sparse.ProtoReflect())
 		m.Arch.Body = &Arch_Sparse{sparse}
@@ -232,10 +230,7 @@ func (e *Effective) resolveNet() error {
 // suffixes. What a file says of the body's other sizes stays.
 func (e *Effective) resolveAttention(size []string) {
 	a := e.Config.GetModel().GetArch()
-	body := proto.CloneOf(a.GetAttention())
-	if body == nil {
-		body = &AttentionBody{}
-	}
+	body := cmp.Or(proto.CloneOf(a.GetAttention()), &AttentionBody{})
 	fields := []string{"attention.width", "attention.encoders", "attention.heads"}
 	for i, field := range []**int32{&body.Width, &body.Encoders, &body.Heads} {
 		n, _ := strconv.Atoi(size[1+i]) // at most nine digits

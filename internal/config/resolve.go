@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -45,9 +46,7 @@ type Effective struct {
 // Resolve merges flag > environment > file > run > default, resolves model kinds and
 // implied values, and checks everything. Its errors are *Error or Errors.
 func Resolve(in Input) (*Effective, error) {
-	if in.Flags == nil {
-		in.Flags = &FlagSet{}
-	}
+	in.Flags = cmp.Or(in.Flags, &FlagSet{})
 	if in.File == nil && in.Path != "" {
 		file, err := Load(in.Path)
 		if err != nil {

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,9 +79,7 @@ func (b *Bus) Publish(e Event) {
 		h.Time = b.opt.Now()
 	}
 	h.Time = h.Time.UTC()
-	if h.Job == "" {
-		h.Job = b.opt.Job
-	}
+	h.Job = cmp.Or(h.Job, b.opt.Job)
 	for i, s := range b.sinks {
 		if b.failed[i] == nil {
 			b.failed[i] = s.Handle(e)

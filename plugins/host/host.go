@@ -85,9 +85,7 @@ func (h *Host) Programs() ([]Program, error) { return Discover(h.o.Dirs) }
 // Describe starts a program, asks what it is, and ends it. The lock files hold
 // for it as for every start. Path is enough; a SHA256 must be that of the file.
 func (h *Host) Describe(ctx context.Context, p Program) (*stage.Definition, error) {
-	if p.Name == "" {
-		p.Name = nameOf(p.Path)
-	}
+	p.Name = cmp.Or(p.Name, nameOf(p.Path))
 	ctx, leave, err := h.enter(ctx, p.Name)
 	if err != nil {
 		return nil, err

@@ -120,10 +120,7 @@ func (o *Options) newLayout(trainRows, valRows int64) (layout, error) {
 	files := func(rows int64) int64 { return (rows + o.RowsPerFile - 1) / o.RowsPerFile }
 	train, val := max(1, files(trainRows)), files(valRows)
 	perFile := min(o.RowsPerFile, max(1, trainRows)) * rowBytesGuess
-	memory := o.Memory
-	if memory == 0 {
-		memory = max(minMemory, 2*(int64(o.Threads)*perFile+(train+val)*defaultFlush))
-	}
+	memory := cmp.Or(o.Memory, max(minMemory, 2*(int64(o.Threads)*perFile+(train+val)*defaultFlush)))
 	parts := max(1, (2*int64(o.Threads)*perFile+memory-1)/memory) // half of the memory
 	if (train+val)*parts > maxBuckets {
 		return layout{}, fmt.Errorf("%d rows need %d buckets in %d bytes of memory, at most %d are possible: "+

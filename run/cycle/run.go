@@ -1,6 +1,7 @@
 package cycle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,9 +149,7 @@ func (l *loop) endOf(e *monitor.Run) {
 	if stage, ok := errors.AsType[*StageError](l.err); ok && stage.Code != ExitOrder {
 		e.Phase = monitor.RunDone
 	}
-	if e.Message == "" {
-		e.Message = l.summary.Reason
-	}
+	e.Message = cmp.Or(e.Message, l.summary.Reason)
 }
 
 // training are the options of a training start.

@@ -53,9 +53,7 @@ func OpenOutputs(opt OutputOptions) (*Outputs, error) {
 	if opt.PGNShare == 0 && !opt.LC0Chunks {
 		return nil, nil
 	}
-	if opt.FS == nil {
-		opt.FS = fsx.OS
-	}
+	opt.FS = cmp.Or(opt.FS, fsx.OS)
 	o := &Outputs{opt: opt, chunks: map[string]*run.Ordinals{}}
 	if err := fsx.MkdirAll(opt.FS, opt.Root); err != nil {
 		return nil, outputError(fmt.Errorf("make run directory %s: %w", opt.Root, err))

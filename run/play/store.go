@@ -1,6 +1,7 @@
 package play
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,9 +64,7 @@ type StoreOptions struct {
 
 // OpenStore starts a store for one process's games.
 func OpenStore(opt StoreOptions) *Store {
-	if opt.FS == nil {
-		opt.FS = fsx.OS
-	}
+	opt.FS = cmp.Or(opt.FS, fsx.OS)
 	s := &Store{
 		opt: opt,
 		in:  make(chan *record.Game, min(MaxGroup, opt.Queue)), out: make(chan *record.Game, opt.Queue),

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 
@@ -23,10 +24,7 @@ func Layout(c *config.Config) (run.Dir, run.RunInfo, error) {
 		return run.Dir{}, info, err
 	}
 	if !exists {
-		info = run.RunInfo{Job: c.GetJobId(), Seed: c.GetSeed()}
-		if info.Job == "" {
-			info.Job = NewJob(c)
-		}
+		info = run.RunInfo{Job: cmp.Or(c.GetJobId(), NewJob(c)), Seed: c.GetSeed()}
 	}
 	return dirOf(c, root, info.Job), info, nil
 }

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,9 +33,7 @@ func GatekeeperOf(e *config.Effective) (Gatekeeper, error) {
 		Search: arena.Settings{Search: searchConfig(e.Config.GetMcts()), TreeReuse: true, Temperature: k.GetTemperature(),
 			TemperaturePlies: max(0, int(k.GetTemperaturePlies()-k.GetOpeningPlies()))}, // the arena counts from the opening's end
 	}
-	if g.Workers == 0 {
-		g.Workers = runtime.GOMAXPROCS(0)
-	}
+	g.Workers = cmp.Or(g.Workers, runtime.GOMAXPROCS(0))
 	s := &g.Search.Search
 	s.Simulations, s.Playouts, s.Gumbel.Enabled = int(k.GetVisits()), 0, k.GetGumbel()
 	// The most visited move is played: visits that cannot change it are saved.
@@ -118,12 +117,8 @@ func RatingConfig(root string, flags *config.FlagSet, change func(*config.Rating
 	}
 	c := file.Config
 	c.RunDir = &root
-	if c.Loop == nil {
-		c.Loop = &config.Loop{}
-	}
-	if c.Loop.Rating == nil {
-		c.Loop.Rating = &config.Rating{}
-	}
+	c.Loop = cmp.Or(c.Loop, &config.Loop{})
+	c.Loop.Rating = cmp.Or(c.Loop.Rating, &config.Rating{})
 	k := c.Loop.Rating
 	engine, nodes, skill := k.Engine, k.EngineNodes, k.EngineSkill
 	k.Engine, k.EngineNodes, k.EngineSkill = nil, nil, nil

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -52,9 +53,7 @@ func SelfPlayOf(e *config.Effective) (SelfPlay, error) {
 	dir.Games = s.GetOutputDir()
 	p := SelfPlay{Dir: dir, Job: info.Job, Seed: c.GetSeed(), Workers: Producers(s), Models: s.GetModelsDir(), Every: ReportEvery(c),
 		Resign: ResignOf(s.GetResign()), MaxFalseRate: s.GetResign().GetMaxFalseRate(), Forms: GameFormsOf(c)}
-	if p.Workers == 0 { // no number is said: 0 is about those beside a trainer
-		p.Workers = runtime.GOMAXPROCS(0)
-	}
+	p.Workers = cmp.Or(p.Workers, runtime.GOMAXPROCS(0)) // no number is said: 0 is about those beside a trainer
 	return p, nil
 }
 

@@ -144,9 +144,7 @@ func TrainerConfig(c *config.Config, arch nn.Arch) (trainer.Config, error) {
 		Precision: trainerPrecision(c), Device: trainerDevice(c),
 		Seed: c.GetSeed(),
 	}
-	if k.Workers == 0 {
-		k.Workers = runtime.GOMAXPROCS(0)
-	}
+	k.Workers = cmp.Or(k.Workers, runtime.GOMAXPROCS(0))
 	if len(t.GetLrRule()) == 0 {
 		k.Schedule = trainer.ConstantLR(t.GetLr() * t.GetLrScale())
 	}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -97,11 +98,8 @@ func (s *Summary) Write(w io.Writer) error {
 	}
 	s.writeLearnt(&b)
 	s.writeUntaught(&b)
-	net := "none was exported"
-	if s.Net != "" {
-		net = s.Net
-	}
-	fmt.Fprintf(&b, "Checkpoint: %s\nNet: %s\nMetrics: %s\n", s.Checkpoint, net, s.Metrics)
+	fmt.Fprintf(&b, "Checkpoint: %s\nNet: %s\nMetrics: %s\n",
+		s.Checkpoint, cmp.Or(s.Net, "none was exported"), s.Metrics)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

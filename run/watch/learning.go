@@ -120,9 +120,7 @@ func (f *follower) read() (*Learning, error) {
 	if f.curves == nil {
 		f.curves, f.ends = map[string]*curve{}, map[string]int64{}
 	}
-	if f.stride == 0 {
-		f.stride = 1 + (info.Size()-f.tail.Offset())/manyBytes
-	}
+	f.stride = cmp.Or(f.stride, 1+(info.Size()-f.tail.Offset())/manyBytes)
 	began := time.Now()
 	end, err := f.tail.Read(file, func(line []byte) (bool, error) { return time.Since(began) < readFor, f.take(line) })
 	if err != nil {
