@@ -1,6 +1,7 @@
 package selfplay
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"sync/atomic"
@@ -96,12 +97,7 @@ func (c *GameConfig) Validate() error {
 			return err
 		}
 	}
-	for _, part := range []func() error{c.validateVisits, c.Temperature.validate, c.Fork.validate} {
-		if err := part(); err != nil {
-			return err
-		}
-	}
-	if err := inRange([]setting{
+	if err := cmp.Or(c.validateVisits(), c.Temperature.validate(), c.Fork.validate(), inRange([]setting{
 		{"exploration rate", c.ExplorationRate, 0, 1},
 		{"policy surprise", c.PolicySurprise, 0, 1},
 		{"max plies", float64(c.MaxPlies), 1, maxGamePlies},
@@ -109,7 +105,7 @@ func (c *GameConfig) Validate() error {
 		{"resign q", c.Resign.Q, -1, 0},
 		{"resign plies", float64(c.Resign.Plies), 0, math.MaxInt32},
 		{"resign play-through", c.Resign.PlayThrough, 0, 1},
-	}); err != nil {
+	})); err != nil {
 		return err
 	}
 	if c.Resign.Enabled && (c.Resign.Plies < 1 || c.Resign.Q >= 0) {

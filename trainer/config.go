@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -114,13 +115,7 @@ func (c *Config) Validate() error {
 	if c.Warmup.Steps < 0 || (c.Warmup.Steps > 0 && c.Warmup.KataGo) {
 		return configError("warmup", "want steps >= 0, and not both forms")
 	}
-	if err := c.validateOptimizer(); err != nil {
-		return err
-	}
-	if err := c.Schedule.Validate(); err != nil {
-		return err
-	}
-	return c.validateLosses()
+	return cmp.Or(c.validateOptimizer(), c.Schedule.Validate(), c.validateLosses())
 }
 
 func (c *Config) validateOptimizer() error {

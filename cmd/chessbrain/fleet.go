@@ -214,15 +214,14 @@ func joining(c *cobra.Command, s *session, text string) (link fleet.Link, err er
 	if link, err = fleet.ParseLink(text); err != nil {
 		return link, usagef("--join: %w", err)
 	}
-	for _, name := range []string{"config", "recipe", "stretch", "override-config"} {
-		if c.Flags().Changed(name) {
-			return link, usagef("--%s: the run that is joined says how games are played; leave it away", name)
+	foreign := []string{"config", "recipe", "stretch", "override-config"}
+	for _, v := range s.flags.Values() {
+		if f := v.Flag(); !playersOwn(f.Path) {
+			foreign = append(foreign, f.Name)
 		}
 	}
-	for _, v := range s.flags.Values() {
-		if f := v.Flag(); c.Flags().Changed(f.Name) && !playersOwn(f.Path) {
-			return link, usagef("--%s: the run that is joined says how games are played; leave it away", f.Name)
-		}
+	if name := given(c, foreign...); name != "" {
+		return link, usagef("--%s: the run that is joined says how games are played; leave it away", name)
 	}
 	if !c.Flags().Changed("run-dir") {
 		if err := c.Flags().Set("run-dir", filepath.Join("runs", "joined-"+link.Server()[:8])); err != nil {

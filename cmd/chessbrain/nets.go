@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -110,10 +111,7 @@ func notRead(flag, out string, read ...string) error {
 
 // convertNet reads a net, writes it and says so.
 func convertNet(c *cobra.Command, spec, out string, w *tools.NetWriter) error {
-	if err := checkOut(out); err != nil {
-		return err
-	}
-	if err := notRead("out", out, spec); err != nil {
+	if err := cmp.Or(checkOut(out), notRead("out", out, spec)); err != nil {
 		return err
 	}
 	n, err := openNet(spec)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"time"
@@ -35,20 +36,15 @@ func (o *reanalyseOptions) bind(c *cobra.Command) {
 // check validates the flags.
 func (o *reanalyseOptions) check(c *cobra.Command) error {
 	if o.net == "" {
-		for _, name := range []string{"visits", "share", "gumbel", "workers", "device", "precision"} {
-			if c.Flags().Changed(name) {
-				return usagef("--%s: is of the searches of a net: name it with --net", name)
-			}
+		if name := given(c, "visits", "share", "gumbel", "workers", "device", "precision"); name != "" {
+			return usagef("--%s: is of the searches of a net: name it with --net", name)
 		}
 		return nil
 	}
 	if !(o.share > 0 && o.share <= 1) {
 		return usagef("--share %v: want a number above 0, at most 1", o.share)
 	}
-	if err := between("visits", o.visits, 0, 1e6); err != nil {
-		return err
-	}
-	return between("workers", o.workers, 1, 1024)
+	return cmp.Or(between("visits", o.visits, 0, 1e6), between("workers", o.workers, 1, 1024))
 }
 
 // reanalysis is a net at work on positions of games.

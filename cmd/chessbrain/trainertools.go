@@ -142,10 +142,7 @@ steps the curve is noise. Nothing is saved, and no run is touched.`,
 }
 
 func (o *tuneOptions) validate() error {
-	if err := o.Validate(); err != nil {
-		return err
-	}
-	if err := cmp.Or(checkOut(o.out), notRead("out", o.out, o.config, o.net, o.data)); err != nil {
+	if err := cmp.Or(o.Validate(), checkOut(o.out), notRead("out", o.out, o.config, o.net, o.data)); err != nil {
 		return err
 	}
 	if o.plot == "" {

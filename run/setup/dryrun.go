@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,10 +33,7 @@ func DryRun(e *config.Effective, w io.Writer) error { return dryRun(e, w, (*Trai
 func DryRunStep(e *config.Effective, w io.Writer) error { return dryRun(e, w, (*Training).look) }
 
 func dryRun(e *config.Effective, w io.Writer, look func(*Training) (*Start, error)) (err error) {
-	if err := checkPlays(e); err != nil {
-		return err
-	}
-	if err := CheckTrains(e); err != nil {
+	if err := cmp.Or(checkPlays(e), CheckTrains(e)); err != nil {
 		return err
 	}
 	s, err := look(TrainingOf(e))
@@ -231,10 +229,8 @@ func DryRunSelfPlay(e *config.Effective, w io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, stages.Close()) }()
 	dir.Games = s.GetOutputDir()
-	if err := fsx.DefaultReserve.Check(fsx.OS, fsx.NearestDir(dir.Selfplay()), replay.ChunkBytes); err != nil {
-		return err
-	}
-	if err := CheckModels(e, dir); err != nil {
+	if err := cmp.Or(fsx.DefaultReserve.Check(fsx.OS, fsx.NearestDir(dir.Selfplay()), replay.ChunkBytes),
+		CheckModels(e, dir)); err != nil {
 		return err
 	}
 	from := "the newest checkpoint in " + dir.Checkpoints
