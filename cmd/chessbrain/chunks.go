@@ -60,10 +60,8 @@ under Leela's names. Moves of the policy are seen by the mover, castling is king
 
 // chunkFileError sorts an error about a file of chunks: damage, or a wrong path.
 func chunkFileError(err error) error {
-	for _, target := range []error{lc0.ErrCorruptRecord, lc0.ErrNoGame, lc0.ErrNoSource} {
-		if errors.Is(err, target) {
-			return corrupt(err)
-		}
+	if isAny(err, lc0.ErrCorruptRecord, lc0.ErrNoGame, lc0.ErrNoSource) {
+		return corrupt(err)
 	}
 	return pathError(err)
 }

@@ -21,14 +21,35 @@ const noFiles = cobra.ShellCompDirectiveNoFileComp
 // completion is what cobra asks for the words that may come next.
 type completion = func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective)
 
-// completeFlag lets shells complete a flag by words.
-func completeFlag[S ~string](c *cobra.Command, flag string, words []S) {
-	completeFlagBy(c, flag, func(*cobra.Command, []string, string) (list []string, _ cobra.ShellCompDirective) {
+// oneOf completes by words.
+func oneOf[S ~string](words []S) completion {
+	return func(*cobra.Command, []string, string) (list []string, _ cobra.ShellCompDirective) {
 		for _, word := range words {
 			list = append(list, string(word))
 		}
 		return list, noFiles
-	})
+	}
+}
+
+// directories completes by the names of directories.
+func directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// inTurn completes the first argument by the first of all, the second by the second, and
+// nothing behind the last.
+func inTurn(all ...completion) completion {
+	return func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= len(all) {
+			return nil, noFiles
+		}
+		return all[len(args)](c, args, word)
+	}
+}
+
+// completeFlag lets shells complete a flag by words.
+func completeFlag[S ~string](c *cobra.Command, flag string, words []S) {
+	completeFlagBy(c, flag, oneOf(words))
 }
 
 func completeFlagBy(c *cobra.Command, flag string, words completion) {
@@ -41,12 +62,7 @@ func completeFlagBy(c *cobra.Command, flag string, words completion) {
 // behind it; and names of stages where flags take them.
 func completeArgs(c *cobra.Command) {
 	if c.ValidArgsFunction == nil && strings.Contains(c.Use, "RUN") {
-		c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, noFiles
-			}
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		}
+		c.ValidArgsFunction = inTurn(directories)
 	}
 	for _, kind := range stageKinds {
 		if c.Flags().Lookup(kind) != nil {
@@ -98,22 +114,12 @@ func stageNames(c *cobra.Command, kind stage.Kind, word string) (names []string)
 }
 
 // stageOrPath completes one argument: the name of a stage, or the path of a program.
-func stageOrPath(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, noFiles
-	}
+var stageOrPath = inTurn(func(c *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 	return stageNames(c, "", word), cobra.ShellCompDirectiveDefault
-}
+})
 
 // swapArgs completes RUN KIND NAME.
-func swapArgs(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	switch len(args) {
-	case 0:
-		return nil, cobra.ShellCompDirectiveFilterDirs
-	case 1:
-		return stageKinds, noFiles
-	case 2:
+var swapArgs = inTurn(directories, oneOf(stageKinds),
+	func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		return stageNames(c, stage.Kind(args[1]), word), noFiles
-	}
-	return nil, noFiles
-}
+	})

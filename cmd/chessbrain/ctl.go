@@ -50,15 +50,7 @@ chessbrain selfplay (--process) knows status and stop. To replace a stage, see c
 			}
 			return nil
 		},
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			switch len(args) {
-			case 0:
-				return nil, cobra.ShellCompDirectiveFilterDirs
-			case 1:
-				return ctlCommands, noFiles
-			}
-			return nil, noFiles
-		},
+		ValidArgsFunction: inTurn(directories, oneOf(ctlCommands)),
 		RunE: func(c *cobra.Command, args []string) error {
 			if role != "" && (process != 0 || !slices.Contains(ctlRoles, role) && !strings.HasPrefix(role, string(run.Trainer("")))) {
 				return usagef("--role %s: want trainer-NAME or one of %s, and no --process", role, strings.Join(ctlRoles, ", "))

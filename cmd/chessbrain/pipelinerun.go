@@ -86,15 +86,12 @@ func (o *pipelineFlags) chooseNet() error {
 // missing or belong to something else are usage errors, and of an interrupt format says
 // what is kept.
 func endedBy(err error, format string, args ...any) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, run.ErrInterrupted) {
+	switch {
+	case isAny(err, context.Canceled, run.ErrInterrupted):
 		return interruptedf(format, args...)
-	}
-	for _, target := range []error{prepare.ErrNoInput, prepare.ErrOther, prepare.ErrForeign} {
-		if errors.Is(err, target) {
-			return usageError{err}
-		}
-	}
-	if as[*prepare.ManifestError](err) {
+	case isAny(err, prepare.ErrNoInput, prepare.ErrOther, prepare.ErrForeign):
+		return usageError{err}
+	case as[*prepare.ManifestError](err):
 		return corrupt(err)
 	}
 	return pathError(err)
