@@ -32,30 +32,15 @@ func (s *Screen) Draw(columns, lines int) []string {
 	c := newCanvas(columns, lines)
 	x := 0
 	for p, name := range pageNames {
-		st := dim
-		if s.page == page(p) {
-			st = inverse
-		}
 		if columns < 60 {
 			name = name[:4]
 		}
-		x = c.text(x, 0, st, " %d %s ", p+1, name)
+		x = c.text(x, 0, either(s.page == page(p), inverse, dim), " %d %s ", p+1, name)
 	}
 	c.part(x+1, 0, columns-x-1, bold, s.name)
 	body := &canvas{columns, lines - 2, c.cells[columns : columns*(lines-1)]}
-	keys := ""
-	switch s.page {
-	case overview:
-		keys = s.drawOverview(body)
-	case games:
-		keys = s.drawGames(body)
-	case search:
-		keys = s.drawSearch(body)
-	case learning:
-		keys = s.drawLearning(body)
-	case processes:
-		keys = s.drawProcesses(body)
-	}
+	keys := map[page]func(*canvas) string{overview: s.drawOverview, games: s.drawGames, search: s.drawSearch,
+		learning: s.drawLearning, processes: s.drawProcesses}[s.page](body)
 	switch {
 	case s.oneKey && s.prompt != "":
 		c.foot(bold, s.prompt)
@@ -69,6 +54,22 @@ func (s *Screen) Draw(columns, lines int) []string {
 		c.part(0, lines-1, columns, dim, "q quit  "+keys)
 	}
 	return c.lines(s.colored)
+}
+
+// either is one style where something holds, and else the other.
+func either(holds bool, then, otherwise style) style {
+	if holds {
+		return then
+	}
+	return otherwise
+}
+
+// lastOf is the newest of some moves, "" before the first.
+func lastOf(moves []string) string {
+	if len(moves) == 0 {
+		return ""
+	}
+	return moves[len(moves)-1]
 }
 
 // foot writes text over the last lines, as many as it needs.
@@ -108,11 +109,7 @@ func (s *Screen) drawOverview(c *canvas) string {
 	}
 	s.top = max(min(s.top, len(rows)-room), 0)
 	for y, row := range rows[s.top:min(s.top+room, len(rows))] {
-		st := plain
-		if strings.HasPrefix(row, "warnings") {
-			st = warn
-		}
-		c.part(0, y, c.width, st, row)
+		c.part(0, y, c.width, either(strings.HasPrefix(row, "warnings"), warn, plain), row)
 	}
 	return "up, down scroll"
 }
@@ -158,20 +155,9 @@ func (s *Screen) drawBoards(c *canvas, y, chosen int) {
 		}
 		i += from
 		v := &s.seen.playing[i]
-		last := ""
-		if n := len(v.Moves); n > 0 {
-			last = v.Moves[n-1]
-		}
-		c.board(x, y, 2, v.FEN, last, s.colored)
-		st := plain
-		if v.End != "" {
-			st = dim
-		}
-		if i == chosen {
-			st = inverse
-		}
+		c.board(x, y, 2, v.FEN, lastOf(v.Moves), s.colored)
 		caption, said := captions(v)
-		c.part(x, y+8, smallColumns-1, st, caption)
+		c.part(x, y+8, smallColumns-1, either(i == chosen, inverse, either(v.End != "", dim, plain)), caption)
 		c.part(x, y+9, smallColumns-1, dim, said)
 	}
 }
@@ -182,10 +168,7 @@ func captions(v *record.View) (caption, said string) {
 	if v.End != "" {
 		return fmt.Sprintf("game %d over", v.Game%1e6), v.Result + " " + v.End
 	}
-	caption = fmt.Sprintf("game %d ply %d", v.Game%1e6, len(v.Moves))
-	if n := len(v.Moves); n > 0 {
-		said = v.Moves[n-1]
-	}
+	caption, said = fmt.Sprintf("game %d ply %d", v.Game%1e6, len(v.Moves)), lastOf(v.Moves)
 	for k := len(v.Values) - 1; k >= 0; k-- {
 		if w := v.Values[k]; w != nil {
 			return caption, fmt.Sprintf("%s, White %.0f %%", said, 100*(w.Win+w.Draw/2))
@@ -223,12 +206,9 @@ func (s *Screen) drawGames(c *canvas) string {
 	chosen := s.chosen - len(s.seen.playing)
 	from := max(min(chosen-room/2, len(s.seen.finished)-room), 0)
 	for i, g := range s.seen.finished[from:min(from+room, len(s.seen.finished))] {
-		st := plain
-		if from+i == chosen {
-			st = inverse
-		}
 		opening := strings.Join(g.SAN, " ")
-		c.part(0, y+1+i, c.width, st, fmt.Sprintf("%8d %-8s %-16.16s %5d  %s", g.Game, g.Result, g.End, len(g.Moves), opening))
+		c.part(0, y+1+i, c.width, either(from+i == chosen, inverse, plain),
+			fmt.Sprintf("%8d %-8s %-16.16s %5d  %s", g.Game, g.Result, g.End, len(g.Moves), opening))
 	}
 	return "up, down choose  enter open"
 }
@@ -237,11 +217,7 @@ func (s *Screen) drawGames(c *canvas) string {
 func (s *Screen) drawGame(c *canvas) {
 	v := s.opened
 	s.ply = min(s.ply, len(v.Moves))
-	last := ""
-	if s.ply > 0 {
-		last = v.Moves[s.ply-1]
-	}
-	c.board(0, 0, 3, at(v, s.ply), last, s.colored)
+	c.board(0, 0, 3, at(v, s.ply), lastOf(v.Moves[:s.ply]), s.colored)
 	x := largeColumns + 2
 	c.part(x, 0, c.width-x, bold, fmt.Sprintf("game %d  %s  %s", v.Game, v.Result, v.End))
 	c.part(x, 1, c.width-x, dim, v.Net)
@@ -295,11 +271,7 @@ func (s *Screen) drawMoves(c *canvas, x0, y0 int) {
 	for y, row := range rows[from:min(from+room, len(rows))] {
 		x := x0
 		for _, w := range row {
-			st := plain
-			if w.ply == s.ply {
-				st = inverse
-			}
-			x = c.text(x, y0+y, st, "%s", w.text) + 1
+			x = c.text(x, y0+y, either(w.ply == s.ply, inverse, plain), "%s", w.text) + 1
 		}
 	}
 }
@@ -349,14 +321,12 @@ func (s *Screen) drawSearch(c *canvas) string {
 		most = max(most, float64(m.Target))
 	}
 	for i, m := range t.Moves[from:min(from+room, len(t.Moves))] {
-		st, q := plain, "-"
+		q := "-"
 		if m.Q != nil {
 			q = fmt.Sprintf("%+.3f", *m.Q)
 		}
-		if from+i == s.move {
-			st = inverse
-		}
-		at := c.text(0, y+1+i, st, "%-8s %7d %8s %7.1f %7.1f", m.SAN, m.N, q, 100*m.P, 100*m.Target)
+		at := c.text(0, y+1+i, either(from+i == s.move, inverse, plain),
+			"%-8s %7d %8s %7.1f %7.1f", m.SAN, m.N, q, 100*m.P, 100*m.Target)
 		for k := range min(int(float64(c.width-at-4)*float64(m.Target)/most), c.width-at-4) {
 			c.set(at+2+k, y+1+i, '▬', curve1)
 		}
@@ -377,11 +347,7 @@ func (s *Screen) drawLearning(c *canvas) string {
 		keys += "  left, right training"
 		x := c.text(0, y, dim, "trainings ")
 		for _, name := range l.Trainings {
-			st := plain
-			if name == l.Training {
-				st = inverse
-			}
-			x = c.text(x, y, st, " %s ", name)
+			x = c.text(x, y, either(name == l.Training, inverse, plain), " %s ", name)
 		}
 		y++
 	}
@@ -452,11 +418,8 @@ func (s *Screen) drawProcesses(c *canvas) string {
 	}
 	s.chosen = min(s.chosen, len(all)-1)
 	for i, p := range all {
-		st := plain
-		if i == s.chosen {
-			st = inverse
-		}
-		c.part(0, i, c.width, st, fmt.Sprintf("%-16s process %d on %s, %s", p.Role, p.PID, p.Host, p.Command))
+		c.part(0, i, c.width, either(i == s.chosen, inverse, plain),
+			fmt.Sprintf("%-16s process %d on %s, %s", p.Role, p.PID, p.Host, p.Command))
 	}
 	y := len(all)
 	if f := s.seen.status.Fleet; f != nil {

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -101,11 +102,7 @@ func (s *Screen) Look() Work {
 	return func(context.Context) func() {
 		now := seen{known: true}
 		now.status, now.err = r.Status()
-		note := func(err error) {
-			if now.err == nil {
-				now.err = err
-			}
-		}
+		note := func(err error) { now.err = cmp.Or(now.err, err) }
 		var err error
 		switch p {
 		case overview, games:
