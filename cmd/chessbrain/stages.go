@@ -342,7 +342,7 @@ or SIGTERM ends it with 5.`,
 		if opt.From != "" && s.effective.Origin("run_dir") == "default" { // locks and logs lie beside the nets
 			s.effective.Config.RunDir = new(filepath.Dir(filepath.Clean(opt.From)))
 		}
-		opt.Effective, opt.Command, opt.Version = s.effective, s.command, version()
+		opt.Effective, opt.Command = s.effective, s.command
 		return perform(c, s, func(ctx context.Context) (*exporting.Summary, error) {
 			opt.Log, opt.Readers = s.log, s.readers
 			return exporting.Run(ctx, opt)

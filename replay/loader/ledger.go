@@ -186,7 +186,7 @@ func (l *ledger) drop(f *ledgerFile) []File {
 
 // event says something of a content.
 func (c *content) event(phase Phase) File {
-	f := File{Key: c.key, Phase: phase, Size: c.size, ModTime: c.modTime}
+	f := File{Key: c.key, Phase: phase, ModTime: c.modTime}
 	if len(c.paths) > 0 {
 		f.Path = c.paths[0]
 	}

@@ -49,7 +49,6 @@ type File struct {
 	Key   string // names it for good: its first path below the watched directory, with slashes
 	Phase Phase
 
-	Size    int64 // bytes
 	ModTime int64 // Unix nanoseconds
 }
 

@@ -92,7 +92,7 @@ func (l *loop) train(ctx context.Context, t Todo) (skip string, err error) {
 // export makes candidates, or accepted nets, of what training handed over.
 func (l *loop) export(ctx context.Context, _ Todo) (skip string, err error) {
 	s, err := exporting.Run(ctx, exporting.Options{Effective: l.cfg.Effective, Gating: l.cfg.Gating, Once: true, Locked: true,
-		Command: l.Command, Version: l.Version, Log: l.Log, Readers: l.readers()})
+		Command: l.Command, Log: l.Log, Readers: l.readers()})
 	if err == nil && len(s.Nets)+len(s.Known) == 0 {
 		return "training handed no net over", nil
 	}

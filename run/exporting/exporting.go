@@ -34,7 +34,6 @@ type Options struct {
 	Locked   bool          // the caller holds the run's lock
 
 	Command string
-	Version string // of the program
 	Log     *slog.Logger
 	Readers []monitor.Sink // of the events, such as Prometheus
 }

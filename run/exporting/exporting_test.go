@@ -79,7 +79,7 @@ func options(t testing.TB, root, overrides string) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Options{Effective: e, Gating: true, Command: "test", Version: "test", Log: slog.New(slog.DiscardHandler)}
+	return Options{Effective: e, Gating: true, Command: "test", Log: slog.New(slog.DiscardHandler)}
 }
 
 // list returns the names in a directory of a run, hidden ones too; none where it is

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 func childMain(root string) int {
 	e, err := config.Resolve(config.Input{Overrides: []string{"run_dir=" + root, "export.exporter=onnx"}})
 	if err == nil {
-		_, err = Run(context.Background(), Options{Effective: e, Gating: true, Once: true, Command: "child", Version: "test", Log: slog.New(slog.DiscardHandler),
+		_, err = Run(context.Background(), Options{Effective: e, Gating: true, Once: true, Command: "child", Log: slog.New(slog.DiscardHandler),
 			Readers: []monitor.Sink{monitor.SinkFunc(func(monitor.Event) error {
 				fmt.Println("out")
 				_, err := os.Stdin.Read(make([]byte, 1))

@@ -37,7 +37,6 @@ const (
 // for bit where the arithmetic is the same; elsewhere the net's raw values must agree.
 type auditor struct {
 	cfg        *config.Config
-	seed       uint64
 	arithmetic string // of this machine
 	exact      bool   // nothing but net, seed and settings decides a game
 	inference  setup.Inference
@@ -68,7 +67,7 @@ func newAuditor(text string, seed uint64, log *slog.Logger, found func(*PlayerEn
 	if err != nil {
 		return nil, err
 	}
-	a := &auditor{cfg: e.Config, seed: seed, arithmetic: arithmeticOf(e.Config), log: log, queue: make(chan audited, auditRoom), found: found}
+	a := &auditor{cfg: e.Config, arithmetic: arithmeticOf(e.Config), log: log, queue: make(chan audited, auditRoom), found: found}
 	a.exact = setup.GamesAreFunctions(e.Config)
 	a.inference, err = setup.OpenInference(e.Config)
 	return a, err
