@@ -35,11 +35,9 @@ type ParamSpec struct {
 }
 
 // Len returns the number of elements.
-func (s ParamSpec) Len() int { return numElements(s.Shape) }
-
-func numElements(shape []int) int {
+func (s ParamSpec) Len() int {
 	n := 1
-	for _, d := range shape {
+	for _, d := range s.Shape {
 		n *= d
 	}
 	return n

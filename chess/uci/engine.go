@@ -192,7 +192,7 @@ func (e *Engine) prepare() {
 	}
 	e.threads = e.threads[:0]
 	for net := e.Net; ; net = e.Another() {
-		e.threads = append(e.threads, newThread(net, s))
+		e.threads = append(e.threads, thread{net, mcts.NewBatch(net, s.minibatch)})
 		if len(e.threads) == s.threads {
 			break
 		}

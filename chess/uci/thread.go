@@ -16,10 +16,6 @@ type thread struct {
 	batch *encoding.Batch
 }
 
-func newThread(net mcts.Evaluator, s *settings) thread {
-	return thread{net, mcts.NewBatch(net, s.minibatch)}
-}
-
 // grow gathers a batch of up to so many leaves, has it evaluated and backed up, and
 // returns how many they were. On an error the leaves are forgotten and the tree is as
 // before.

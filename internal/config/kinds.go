@@ -91,11 +91,13 @@ func (e *Effective) normalise() error {
 		return err
 	}
 	c := e.Config
-	if a := c.GetModel().GetArch(); a.GetAttention() != nil && !e.choosesPolicyHead() {
+	if a := c.GetModel().GetArch(); a.GetAttention() != nil && !e.chooses(policyHead, "attention") {
 		a.PolicyHead = Arch_ATTENTION.Enum()
 		e.origins[policyHead] = e.Origin("model.arch.attention.width")
 	}
-	if s := c.GetModel().GetArch().GetSparse(); s != nil && e.olderFeatures() {
+	// A run with a sparse net of before there was a choice of features says nothing of them.
+	older := e.run != nil && bodyOf(e.run.Config) == "sparse" && !e.chooses("model.arch.sparse.features", "sparse")
+	if s := c.GetModel().GetArch().GetSparse(); s != nil && older {
 		s.Features = nil
 	}
 	if len(c.GetTraining().GetLrRule()) > 0 {
@@ -157,21 +159,12 @@ func (e *Effective) resolveProducers() error {
 	return nil
 }
 
-// choosesPolicyHead says whether the policy head of an attention body was given: outside,
-// in the file, or in that of a run with such a body.
-func (e *Effective) choosesPolicyHead() bool {
-	_, outside := e.origins[policyHead]
-	return outside || e.file != nil && says(e.file.Config, policyHead) ||
-		e.run != nil && bodyOf(e.run.Config) == "attention" && says(e.run.Config, policyHead)
-}
-
-// olderFeatures says whether the run has a sparse net of before there was a choice of
-// features, and none is given. Its configuration goes on to say nothing of them.
-func (e *Effective) olderFeatures() bool {
-	const features = "model.arch.sparse.features"
-	_, outside := e.origins[features]
-	return !outside && !(e.file != nil && says(e.file.Config, features)) &&
-		e.run != nil && bodyOf(e.run.Config) == "sparse" && !says(e.run.Config, features)
+// chooses says whether a field was given that nets with a kind of body have: outside, in the
+// file, or in that of a run with such a body.
+func (e *Effective) chooses(field, body string) bool {
+	_, outside := e.origins[field]
+	return outside || e.file != nil && says(e.file.Config, field) ||
+		e.run != nil && bodyOf(e.run.Config) == body && says(e.run.Config, field)
 }
 
 // resolveNet turns a model kind or a size in model.net into the body of

@@ -35,7 +35,6 @@ type natsInbox struct {
 	mailbox  int64 // most bytes of games that wait
 	replicas int   // of games and nets, each on a server of its own
 	log      *slog.Logger
-	asked    *nats.Subscription
 
 	mu       sync.Mutex
 	closed   bool
@@ -56,7 +55,7 @@ func newInbox(nc *nats.Conn, h Handler, mailbox int64, log *slog.Logger) (Inbox,
 		err = x.openFirst()
 	}
 	if err == nil {
-		x.asked, err = nc.Subscribe(ofAll("ask"), func(m *nats.Msg) { x.answer(h, m) })
+		_, err = nc.Subscribe(ofAll("ask"), func(m *nats.Msg) { x.answer(h, m) })
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("fleet's inbox: %w", err), x.Close())
@@ -96,8 +95,7 @@ const (
 
 // unready says whether err is of servers that may be ready later.
 func unready(err error) bool {
-	var api *jetstream.APIError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return api.ErrorCode == noPeers || api.ErrorCode == notAvailable
 	}
 	return errors.Is(err, context.DeadlineExceeded) // whom it asked has failed
@@ -319,6 +317,6 @@ func (x *natsInbox) Close() error {
 
 // full says whether a server refused a message because the mailbox is full.
 func full(err error) bool {
-	var api *jetstream.APIError
-	return errors.As(err, &api) && strings.Contains(api.Description, "maximum")
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && strings.Contains(api.Description, "maximum")
 }

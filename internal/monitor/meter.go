@@ -49,14 +49,10 @@ func (m *Meter) Observe(now time.Time, t Totals) Rates {
 // Over returns the mean rates of totals that grew from zero in a time.
 func (t Totals) Over(d time.Duration) Rates { return span{time: d, growth: t}.rates() }
 
-// plus and minus work field by field.
-func (t Totals) plus(o Totals) Totals {
-	return Totals{t.Games + o.Games, t.Positions + o.Positions, t.Evaluations + o.Evaluations, t.Batches + o.Batches,
-		t.CacheHits + o.CacheHits, t.CacheProbes + o.CacheProbes, t.Steps + o.Steps, t.Rows + o.Rows}
-}
-
+// minus works field by field.
 func (t Totals) minus(o Totals) Totals {
-	return t.plus(Totals{-o.Games, -o.Positions, -o.Evaluations, -o.Batches, -o.CacheHits, -o.CacheProbes, -o.Steps, -o.Rows})
+	return Totals{t.Games - o.Games, t.Positions - o.Positions, t.Evaluations - o.Evaluations, t.Batches - o.Batches,
+		t.CacheHits - o.CacheHits, t.CacheProbes - o.CacheProbes, t.Steps - o.Steps, t.Rows - o.Rows}
 }
 
 // rates divides growth by time; without time or probes they are 0.

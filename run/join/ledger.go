@@ -126,10 +126,7 @@ func chunkNumber(path string) int {
 // write writes the ledger's own file.
 func (l *ledger) write() error {
 	l.mu.Lock()
-	copied := make(map[uint64]*account, len(l.processes))
-	for process, a := range l.processes {
-		copied[process] = a
-	}
+	copied := maps.Clone(l.processes)
 	l.mu.Unlock()
 	for process, a := range copied {
 		a.mu.Lock()

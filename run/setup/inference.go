@@ -42,15 +42,11 @@ type Evaluator interface {
 // TryNet refuses a net that no game can be played with: its numbers, or its answers about
 // the start position, are not finite or no probabilities.
 func TryNet(ctx context.Context, net *nn.Net) error {
-	packed, err := CpuInference{kernel.FP32}.Pack(net)
+	packed, err := cpu.New(net, kernel.FP32)
 	if err != nil {
 		return err
 	}
-	ev, err := CpuInference{kernel.FP32}.NewEvaluator(packed, 1)
-	if err != nil {
-		return err
-	}
-	return selfplay.Try(ctx, ev)
+	return selfplay.Try(ctx, packed.NewEvaluator(1))
 }
 
 // OpenInference opens what a configuration's nets play with. The caller closes it.
