@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -38,10 +37,7 @@ func PlainJSON(err error) error {
 func WriteJSON(path string, value any) error {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err == nil {
-		err = fsx.MkdirAll(fsx.OS, filepath.Dir(path))
-	}
-	if err == nil {
-		err = fsx.WriteFile(fsx.OS, path, append(data, '\n'))
+		err = fsx.PutFile(fsx.OS, path, append(data, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -35,6 +35,14 @@ func WriteFile(fsys FS, path string, data []byte) error {
 	})
 }
 
+// PutFile is WriteFile into a directory that is made, durably, where it is not there.
+func PutFile(fsys FS, path string, data []byte) error {
+	if err := MkdirAll(fsys, filepath.Dir(path)); err != nil {
+		return err
+	}
+	return WriteFile(fsys, path, data)
+}
+
 // WriteFileFunc is WriteFile of what write writes. The writer is buffered.
 func WriteFileFunc(fsys FS, path string, write func(io.Writer) error) error {
 	var f File

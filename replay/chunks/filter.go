@@ -232,10 +232,7 @@ func (c *copier) write(g *Game) error {
 	if _, err := c.fsys.Stat(path); err == nil {
 		return fmt.Errorf("%s: %w", path, ErrExists)
 	}
-	if err := fsx.MkdirAll(c.fsys, filepath.Dir(path)); err != nil {
-		return err
-	}
-	return fsx.WriteFile(c.fsys, path, data)
+	return fsx.PutFile(c.fsys, path, data)
 }
 
 // outName is the output's name with slashes. A member's folders are dropped:

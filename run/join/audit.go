@@ -3,7 +3,6 @@ package join
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -280,8 +279,8 @@ func (h *host) takeBack(e *PlayerEntry) (games int, err error) {
 		entry.Removed = time.Now().UTC()
 		data, err := fsx.ReadFile(fsx.OS, path)
 		to := filepath.Join(aside, strings.ReplaceAll(filepath.ToSlash(rel), "/", "_"))
-		if err = errors.Join(err, fsx.MkdirAll(fsx.OS, aside)); err == nil {
-			err = fsx.WriteFile(fsx.OS, to, data)
+		if err == nil {
+			err = fsx.PutFile(fsx.OS, to, data)
 		}
 		if err != nil {
 			return 0, err

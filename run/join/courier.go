@@ -331,10 +331,7 @@ func (c *courier) setAside(p *parcel, reason string) error {
 	c.log.Error("the run does not take a chunk of games; it is set aside", "chunk", aside, "reason", reason)
 	data, err := fsx.ReadFile(fsx.OS, p.path)
 	if err == nil {
-		err = fsx.MkdirAll(fsx.OS, filepath.Dir(aside))
-	}
-	if err == nil {
-		err = fsx.WriteFile(fsx.OS, aside, data)
+		err = fsx.PutFile(fsx.OS, aside, data)
 	}
 	if err != nil {
 		return fmt.Errorf("set a chunk aside: %w", err)

@@ -274,12 +274,9 @@ func (p *player) fetch(ctx context.Context, r fleet.NetRef) error {
 		return fmt.Errorf("net %q is no name", r.Name)
 	}
 	file, err := p.post.Fetch(ctx, r)
-	if err == nil {
-		err = fsx.MkdirAll(fsx.OS, p.models)
-	}
 	path := filepath.Join(p.models, r.Name+run.NetSuffix)
 	if err == nil {
-		err = fsx.WriteFile(fsx.OS, path, file)
+		err = fsx.PutFile(fsx.OS, path, file)
 	}
 	if err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
@@ -63,11 +62,7 @@ func saveUnfinished(path string, games []selfplay.Unfinished) error {
 		data = binary.AppendUvarint(data, uint64(len(one)))
 		data = append(data, one...)
 	}
-	err := fsx.MkdirAll(fsx.OS, filepath.Dir(path))
-	if err == nil {
-		err = fsx.WriteFile(fsx.OS, path, data)
-	}
-	if err != nil {
+	if err := fsx.PutFile(fsx.OS, path, data); err != nil {
 		return fmt.Errorf("save unfinished games (they will be played again): %w", err)
 	}
 	return nil
