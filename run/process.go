@@ -130,12 +130,10 @@ func shared(d Dir) map[string]int {
 
 // Sweep removes what killed processes left half written in directories, and so many levels
 // below each, where others may be writing. What cannot be removed is in nobody's way.
-func Sweep(dirs map[string]int, log *slog.Logger) error {
-	var errs []error
+func Sweep(dirs map[string]int, log *slog.Logger) (err error) {
 	for dir, levels := range dirs {
-		errs = append(errs, fsx.RemoveDead(fsx.OS, dir, levels))
+		err = errors.Join(err, fsx.RemoveDead(fsx.OS, dir, levels))
 	}
-	err := errors.Join(errs...)
 	if err != nil && !errors.Is(err, fsx.ErrSync) {
 		log.Warn("what a killed process left half written stays", "error", err)
 		return nil

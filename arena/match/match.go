@@ -204,17 +204,16 @@ func (m *Match) finish(result *arena.Result, err error) (*Report, error) {
 }
 
 // Close gives the nets back, and the files free.
-func (m *Match) Close() error {
-	var errs []error
+func (m *Match) Close() (err error) {
 	for _, l := range m.locks {
-		errs = append(errs, l.Remove())
+		err = errors.Join(err, l.Remove())
 	}
 	for _, p := range m.report.Players {
 		if p != nil && p.net != nil {
-			errs = append(errs, p.net.Close())
+			err = errors.Join(err, p.net.Close())
 		}
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // askedError is a fault of what was asked for; its text is the whole message.

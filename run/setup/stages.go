@@ -218,15 +218,14 @@ func (s *Stages) Adopt(n *Stages) (old *Stages) {
 }
 
 // Close ends the stages and all programs. A nil *Stages has none.
-func (s *Stages) Close() error {
+func (s *Stages) Close() (err error) {
 	if s == nil {
 		return nil
 	}
-	var errs []error
 	for _, h := range s.AllHosts() {
-		errs = append(errs, h.Close())
+		err = errors.Join(err, h.Close())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // askedGames are games that notice who asks for them.

@@ -176,12 +176,11 @@ func (r *Rows) Pass(maxRows int) trainer.BatchSource {
 }
 
 // Close ends a loader and programs, and closes files.
-func (r *Rows) Close() error {
-	var errs []error
+func (r *Rows) Close() (err error) {
 	for _, c := range r.closers {
-		errs = append(errs, c.Close())
+		err = errors.Join(err, c.Close())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // pluginLog takes what programs log: from warnings on it goes to the default
