@@ -75,6 +75,22 @@ func killOptions(m fsx.FS) Options {
 	return o
 }
 
+// stopped begins a shuffle that is stopped as it permutes, and returns its options.
+func stopped(t *testing.T, m fsx.FS) Options {
+	t.Helper()
+	o := killOptions(m)
+	ctx, cancel := context.WithCancel(context.Background())
+	o.Report = func(line string) {
+		if strings.Contains(line, "permuting") {
+			cancel()
+		}
+	}
+	if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v", err)
+	}
+	return o
+}
+
 // readAll returns the rows of the newest shuffle, or an error.
 func readAll(m fsx.FS, dir string) (rows []string, err error) {
 	src, err := OpenLatest(m, dir)
@@ -211,16 +227,7 @@ func temps(m *memfs.FS, dir string) (left []string, err error) {
 // the shuffle that it goes on with, and nothing that another program is writing.
 func TestTemps(t *testing.T) {
 	m := smallRun(t)
-	o := killOptions(m)
-	ctx, cancel := context.WithCancel(context.Background())
-	o.Report = func(line string) {
-		if strings.Contains(line, "permuting") {
-			cancel()
-		}
-	}
-	if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
-		t.Fatalf("error %v", err)
-	}
+	o := stopped(t, m)
 	names, err := leftovers(m, o.OutputDir)
 	if err != nil || len(names) != 1 {
 		t.Fatalf("leftovers %v, %v", names, err)
@@ -277,16 +284,7 @@ func TestErrors(t *testing.T) {
 // removed with its buckets; nothing else is.
 func TestOtherSettings(t *testing.T) {
 	m := smallRun(t)
-	o := killOptions(m)
-	ctx, cancel := context.WithCancel(context.Background())
-	o.Report = func(line string) {
-		if strings.Contains(line, "permuting") {
-			cancel()
-		}
-	}
-	if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
-		t.Fatalf("error %v", err)
-	}
+	o := stopped(t, m)
 	names, err := leftovers(m, o.OutputDir)
 	if err != nil || len(names) != 1 {
 		t.Fatalf("leftovers %v, %v", names, err)
@@ -326,16 +324,7 @@ func TestLostScratch(t *testing.T) {
 		},
 	} {
 		m := smallRun(t)
-		o := killOptions(m)
-		ctx, cancel := context.WithCancel(context.Background())
-		o.Report = func(line string) {
-			if strings.Contains(line, "permuting") {
-				cancel()
-			}
-		}
-		if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
-			t.Fatalf("error %v", err)
-		}
+		stopped(t, m)
 		entries, err := m.ReadDir("scratch")
 		if err != nil || len(entries) != 1 {
 			t.Fatal(entries, err)
