@@ -4,7 +4,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -18,29 +17,9 @@ import (
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 )
 
-// loopScript is the command line of a script of scripts/ in a directory, with this
-// test binary as the program. One that hangs is ended.
+// loopScript is the command line of a script of the loop in a directory.
 func loopScript(t *testing.T, dir, name string, args ...string) *exec.Cmd {
-	t.Helper()
-	program, err := exec.LookPath("chessbrain")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("no bash here: the script cannot run")
-	}
-	script, err := filepath.Abs(filepath.Join("../../scripts", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, "bash", append([]string{script}, args...)...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it takes its processes along
-	cmd.WaitDelay = 20 * time.Second
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CHESSBRAIN="+program)
-	return cmd
+	return script(t, 2*time.Minute, dir, filepath.Join("../../scripts", name), args...)
 }
 
 // runs runs a command and wants an exit code and a text.

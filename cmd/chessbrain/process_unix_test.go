@@ -166,10 +166,10 @@ func ctl(dir, command string) (string, error) {
 	return string(out), err
 }
 
-// TestDemoScript runs the script with the environment that its users know, and an
-// argument that wins over it.
-func TestDemoScript(t *testing.T) {
-	t.Parallel()
+// script is the command line of a shell script in a directory, with this test binary as
+// the program. One that hangs is ended.
+func script(t *testing.T, limit time.Duration, dir, path string, args ...string) *exec.Cmd {
+	t.Helper()
 	program, err := exec.LookPath("chessbrain")
 	if err != nil {
 		t.Fatal(err)
@@ -177,14 +177,27 @@ func TestDemoScript(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("no bash here: the script cannot run")
 	}
-	script, err := filepath.Abs(demoScript)
+	path, err = filepath.Abs(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	cmd := exec.Command("bash", script, "--episodes", "2", "--net", "16x1", "--max-plies", "8")
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, "bash", append([]string{path}, args...)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it takes its processes along
+	cmd.WaitDelay = 20 * time.Second
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CHESSBRAIN="+program, "EPISODES=1", "BATCH_SIZE=4", "CHECKPOINT_INTERVAL=1", "EXPLORATION_RATE=0.2", "SEED=3",
+	cmd.Env = append(os.Environ(), "CHESSBRAIN="+program)
+	return cmd
+}
+
+// TestDemoScript runs the script with the environment that its users know, and an
+// argument that wins over it.
+func TestDemoScript(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd := script(t, 5*time.Minute, dir, demoScript, "--episodes", "2", "--net", "16x1", "--max-plies", "8")
+	cmd.Env = append(cmd.Env, "EPISODES=1", "BATCH_SIZE=4", "CHECKPOINT_INTERVAL=1", "EXPLORATION_RATE=0.2", "SEED=3",
 		"GRAD_ACCUM_STEPS=2", "MCTS_SIMULATIONS=2", "MCTS_CPUCT=1.2", "PRODUCER_WORKERS=1", "PRODUCER_QUEUE_SIZE=2", "PRODUCER_DEVICE=cpu",
 		"NO_AMP=1", "MODEL_CHECKPOINT_DIR=checkpoints", "TENSORBOARD_LOG_DIR=tensorboard")
 	out, err := cmd.CombinedOutput()

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,34 +14,14 @@ import (
 	"time"
 )
 
-// producersScript starts several playing processes.
-const producersScript = "../../scripts/producers.sh"
-
 // quickGames are flags of games that take milliseconds.
 var quickGames = []string{"--net", "16x1", "--mcts-simulations", "2", "--max-plies", "12"}
 
-// producers is the command line of the script in a directory, with this test binary
-// as the program. One that hangs is ended.
+// producers is the command line of the script that starts several playing processes.
 func producers(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
-	program, err := exec.LookPath("chessbrain")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("no bash here: the script cannot run")
-	}
-	script, err := filepath.Abs(producersScript)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
-	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, "bash", append([]string{script}, args...)...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it takes its processes along
-	cmd.WaitDelay = 20 * time.Second
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CHESSBRAIN="+program, "EVERY=1", "FIRST=3")
+	cmd := script(t, 40*time.Second, dir, "../../scripts/producers.sh", args...)
+	cmd.Env = append(cmd.Env, "EVERY=1", "FIRST=3")
 	return cmd
 }
 
