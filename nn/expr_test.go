@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 )
 
@@ -84,10 +85,7 @@ func FuzzExpr(f *testing.F) {
 // constantNet returns a small net of one number everywhere.
 func constantNet(t *testing.T, arch string, v float32) *nn.Net {
 	t.Helper()
-	a, err := nn.ParseArch(arch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := nntest.Named(arch)
 	n := nn.Init(a, 1)
 	for _, p := range n.Params {
 		for i := range p.Data {

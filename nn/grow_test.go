@@ -20,7 +20,7 @@ import (
 
 // arch is the net of a name: a tower has small heads.
 func arch(name string) nn.Arch {
-	if a, err := nn.ParseArch(name); err == nil && (a.Sparse() || a.Attention()) {
+	if a := nntest.Named(name); a.Sparse() || a.Attention() {
 		return a
 	}
 	return nntest.Arch(name)
@@ -225,7 +225,7 @@ func TestGrowRefuses(t *testing.T) {
 		{"64x2", "64x4x4h", "64x4x4h is an attention net"},
 		{"64x2-attention", "128x2-attention", `64x2-se-attention has a policy head of kind "attention", which does not grow`},
 	} {
-		from, to := parse(t, c.from), parse(t, c.to)
+		from, to := nntest.Named(c.from), nntest.Named(c.to)
 		if _, err := nn.Grow(nn.Init(from, 1), to, 1); !errors.Is(err, nn.ErrArch) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s to %s: %v, want %q", c.from, c.to, err, c.want)
 		}
@@ -241,19 +241,10 @@ func TestGrowRefuses(t *testing.T) {
 	if _, err := nn.Grow(n, arch("16x1"), 1); !errors.Is(err, nn.ErrParams) {
 		t.Errorf("a net that lacks a parameter: %v", err)
 	}
-	_, err := nn.Grow(nn.Init(larger("8x1"), 1), parse(t, "16x1-mish"), 1)
+	_, err := nn.Grow(nn.Init(larger("8x1"), 1), nntest.Named("16x1-mish"), 1)
 	if err == nil || !strings.Contains(err.Error(), "possible is 16x1-se") {
 		t.Errorf("heads with more than usual: %v", err)
 	}
-}
-
-func parse(t *testing.T, name string) nn.Arch {
-	t.Helper()
-	a, err := nn.ParseArch(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
 }
 
 // TestGrowPossible: what a refusal calls possible is.
@@ -261,7 +252,7 @@ func TestGrowPossible(t *testing.T) {
 	var archs []nn.Arch
 	for _, name := range []string{"8x1", "16x2", "32x1-se2", "8x3-mish", "16x2-mish", "12x2-plain", "8x2-noml", "16x1-pooled-aux", "16x1-scalar",
 		"sparse64", "sparse128-v16", "sparse128-p128-noml"} {
-		a := parse(t, name)
+		a := nntest.Named(name)
 		archs = append(archs, a)
 		if !a.Sparse() {
 			archs = append(archs, nntest.Resized(a.Clone(), 40, 100, 4, 200))

@@ -25,10 +25,7 @@ func TestGrownSection(t *testing.T) {
 
 func testGrown(t *testing.T, optimizer, from, to string) {
 	arch := func(name string) nn.Arch {
-		a, err := nn.ParseArch(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := nntest.Named(name)
 		if !a.Sparse() {
 			a = nntest.Arch(name)
 		}

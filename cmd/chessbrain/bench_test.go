@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/bench"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
@@ -115,10 +116,7 @@ func TestBenchProfile(t *testing.T) {
 
 // TestBenchNetFile measures a net file.
 func TestBenchNetFile(t *testing.T) {
-	arch, err := nn.ParseArch("8x1-plain")
-	if err != nil {
-		t.Fatal(err)
-	}
+	arch := nntest.Named("8x1-plain")
 	path := filepath.Join(t.TempDir(), "a.safetensors")
 	f, err := os.Create(path)
 	if err != nil {

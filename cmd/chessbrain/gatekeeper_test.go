@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run/retain"
 )
@@ -50,10 +51,7 @@ func TestGatekeeperFlags(t *testing.T) {
 func TestGatekeeperCommand(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	arch, err := nn.ParseArch("8x1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	arch := nntest.Named("8x1")
 	if err := os.MkdirAll("in", 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -92,10 +90,7 @@ func TestGatekeeperCommand(t *testing.T) {
 // run's configuration; what is no run is a mistake.
 func TestGCCommand(t *testing.T) {
 	run := t.TempDir()
-	arch, err := nn.ParseArch("8x1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	arch := nntest.Named("8x1")
 	for name, text := range map[string]string{"run.json": `{"version":1,"job":"job"}`, "config.textproto": "loop { retention { rejected: 1 } }"} {
 		if err := os.WriteFile(filepath.Join(run, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)

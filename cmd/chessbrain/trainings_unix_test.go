@@ -18,8 +18,8 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/internal/testing/slow"
-	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
@@ -135,10 +135,7 @@ func (o *oneOfThree) check(root string, all []*oneOfThree) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := nn.ParseArch(o.arch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := nntest.Named(o.arch)
 	in, err := os.Open(filepath.Join(metrics, monitor.MetricsName))
 	if err != nil {
 		t.Fatal(err)

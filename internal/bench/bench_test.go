@@ -17,25 +17,16 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/testing/kerneltest"
-	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
-
-func arch(t *testing.T, name string) nn.Arch {
-	t.Helper()
-	a, err := nn.ParseArch(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
 
 // Tests look at no figure that depends on how long the peak is measured.
 func init() { peakTime = time.Millisecond }
 
 // options asks for the least work.
 func options(t *testing.T, net string) Options {
-	return Options{Arch: arch(t, net), Batch: 3, Threads: 1, Duration: time.Nanosecond}
+	return Options{Arch: nntest.Named(net), Batch: 3, Threads: 1, Duration: time.Nanosecond}
 }
 
 // checkSpeed holds the figures of a line against each other; flops is the work of

@@ -20,18 +20,9 @@ import (
 // The emulated device checks that pointers of kernels lie in live memory.
 func init() { checked.RegisterArguments(kernels.ArgumentsOf) }
 
-func tinyArch(t *testing.T, name string) nn.Arch {
-	t.Helper()
-	a, err := nn.ParseArch(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return nntest.Resized(a, 4, 16, 2, 8)
-}
-
 // TestOnDevice: every figure is there, with what it is of.
 func TestOnDevice(t *testing.T) {
-	o := DeviceOptions{Arch: tinyArch(t, "16x1"), Precisions: []device.Precision{device.FP16, device.BF16}, Batches: []int{1, 3},
+	o := DeviceOptions{Arch: nntest.Arch("16x1"), Precisions: []device.Precision{device.FP16, device.BF16}, Batches: []int{1, 3},
 		Train: []TrainShape{{2, 1}, {2, 2}}, Duration: time.Nanosecond, Play: DevicePlay{Workers: 1, Games: 2, Simulations: 2}}
 	var rows []DeviceRow
 	if err := OnDevice(context.Background(), emulated.Open(t), o, func(r DeviceRow) error { rows = append(rows, r); return nil }); err != nil {
@@ -62,7 +53,7 @@ func TestOnDevice(t *testing.T) {
 // TestCheckDevice: the emulated device agrees with the CPU, and one whose arithmetic
 // is spoilt does not.
 func TestCheckDevice(t *testing.T) {
-	o := CheckOptions{Nets: []nn.Arch{tinyArch(t, "16x1")}, Batches: []int{1, 3}, Rows: []int{3}, Seed: 4}
+	o := CheckOptions{Nets: []nn.Arch{nntest.Arch("16x1")}, Batches: []int{1, 3}, Rows: []int{3}, Seed: 4}
 	whats := map[string]int{}
 	failed, err := CheckDevice(context.Background(), emulated.Open(t), o, func(r CheckRow) error {
 		whats[r.What]++
@@ -86,7 +77,7 @@ func TestCheckDeviceFails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some seconds on the emulator")
 	}
-	o := CheckOptions{Nets: []nn.Arch{tinyArch(t, "16x1")}, Batches: []int{1}, Rows: []int{1}, Seed: 4}
+	o := CheckOptions{Nets: []nn.Arch{nntest.Arch("16x1")}, Batches: []int{1}, Rows: []int{1}, Seed: 4}
 	bad, enough := map[string]bool{}, errors.New("what was to be found is found")
 	failed, err := CheckDevice(context.Background(), spoilt{emulated.Open(t)}, o, func(r CheckRow) error {
 		if !r.OK {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
@@ -41,7 +42,7 @@ func TestPlayRefused(t *testing.T) {
 		{func(o *PlayOptions) { o.Duration = -1 }, "duration -1ns"},
 	} {
 		o := playOptions(EvaluatorHash)
-		o.Arch = arch(t, "16x1")
+		o.Arch = nntest.Named("16x1")
 		c.change(&o)
 		_, err1 := Search(context.Background(), o)
 		_, err2 := SelfPlay(context.Background(), o)
@@ -178,7 +179,7 @@ func TestSearch(t *testing.T) {
 	for _, evaluator := range []string{EvaluatorConstant, EvaluatorHash, EvaluatorNet} {
 		for workers := 1; workers <= 2; workers++ {
 			o := playOptions(evaluator)
-			o.Workers, o.Arch = workers, arch(t, "8x1")
+			o.Workers, o.Arch = workers, nntest.Named("8x1")
 			r, err := Search(context.Background(), o)
 			if err != nil {
 				t.Fatal(err)
@@ -226,7 +227,7 @@ func TestSelfPlay(t *testing.T) {
 			o := playOptions(evaluator)
 			o.Workers = workers
 			if evaluator == "" {
-				o.Net = nn.Init(arch(t, "8x1"), 7)
+				o.Net = nn.Init(nntest.Named("8x1"), 7)
 			}
 			r, err := SelfPlay(context.Background(), o)
 			if err != nil {
@@ -253,7 +254,7 @@ func TestSelfPlay(t *testing.T) {
 // TestPools: with two pools a batch has half of the games.
 func TestPools(t *testing.T) {
 	o := playOptions("")
-	o.Net, o.Games, o.Pools = nn.Init(arch(t, "8x1"), 7), 5, 2
+	o.Net, o.Games, o.Pools = nn.Init(nntest.Named("8x1"), 7), 5, 2
 	r, err := SelfPlay(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +277,7 @@ func TestPlayCancelled(t *testing.T) {
 	if _, err := SelfPlay(ctx, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("self-play: %v", err)
 	}
-	o.Evaluator, o.Arch, o.Workers = EvaluatorNet, arch(t, "8x1"), 2
+	o.Evaluator, o.Arch, o.Workers = EvaluatorNet, nntest.Named("8x1"), 2
 	if _, err := SelfPlay(ctx, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("two workers: %v", err)
 	}

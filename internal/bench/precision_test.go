@@ -7,6 +7,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/testing/kerneltest"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
@@ -15,7 +16,7 @@ import (
 // rounding decides which move is best.
 func decided(t *testing.T, seed uint64) *nn.Net {
 	t.Helper()
-	net := nn.Init(arch(t, "32x3"), seed)
+	net := nn.Init(nntest.Named("32x3"), seed)
 	for name, factor := range map[string]float32{"policy.conv2.weight": 30, "value.fc2.weight": 10} {
 		w := net.Get(name)
 		for i := range w {

@@ -25,10 +25,7 @@ func mustArch(t testing.TB, name string) nn.Arch {
 	if a, ok := nntest.AttentionNets()[strings.TrimPrefix(name, "*")]; ok {
 		return a
 	}
-	a, err := nn.ParseArch(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := nntest.Named(name)
 	return a
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/encoding/lc0"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/testing/memfs"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
@@ -23,10 +24,7 @@ import (
 // testCheckpoint returns a small net as an exporter sees it.
 func testCheckpoint(t *testing.T) (*nn.Net, *stage.Checkpoint) {
 	t.Helper()
-	arch, err := nn.ParseArch("16x1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	arch := nntest.Named("16x1")
 	net := nn.Init(arch, 3)
 	data, err := json.Marshal(net.Arch)
 	if err != nil {

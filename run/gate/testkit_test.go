@@ -16,6 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
 )
@@ -69,10 +70,7 @@ func decisions(t *testing.T, root, more string, readers ...monitor.Sink) []*Resu
 // putNet writes a candidate as if at a time, in seconds.
 func putNet(t *testing.T, path string, seed uint64, at int64) {
 	t.Helper()
-	arch, err := nn.ParseArch("8x1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	arch := nntest.Named("8x1")
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}

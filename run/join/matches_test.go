@@ -13,6 +13,7 @@ import (
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fleet"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
@@ -22,10 +23,7 @@ import (
 // smallMatch is a match of two nets with random weights.
 func smallMatch(t *testing.T) *setup.NetMatch {
 	t.Helper()
-	arch, err := nn.ParseArch("8x1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	arch := nntest.Named("8x1")
 	m := &setup.NetMatch{Names: [2]string{"a", "b"}, Nets: [2]*nn.Net{nn.Init(arch, 1), nn.Init(arch, 2)}, Seed: 5, Games: 80, OpeningPlies: 4, MaxPlies: 40,
 		Search: arena.Settings{Search: mcts.DefaultConfig(), TreeReuse: true}}
 	m.Search.Search.Simulations = 4

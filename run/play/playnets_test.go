@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
@@ -19,10 +20,7 @@ import (
 // putNet writes a net file as if at a time, in seconds.
 func putNet(t *testing.T, path string, seed uint64, at int64) *nn.Net {
 	t.Helper()
-	arch, err := nn.ParseArch("16x1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	arch := nntest.Named("16x1")
 	return writeNet(t, path, nn.Init(arch, seed), at)
 }
 

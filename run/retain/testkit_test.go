@@ -16,6 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
@@ -140,10 +141,7 @@ func putCheckpoint(t *testing.T, root, training string, step int64, at string, g
 // putNet writes a net file of a job.
 func putNet(t *testing.T, path, job string, n int) {
 	t.Helper()
-	arch, err := nn.ParseArch("8x1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	arch := nntest.Named("8x1")
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}

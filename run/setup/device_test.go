@@ -17,6 +17,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	devicecheck "github.com/chessbrain/chessbrain/internal/testing/checked"
 	"github.com/chessbrain/chessbrain/internal/testing/emulated"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
@@ -104,10 +105,7 @@ func TestDeviceOfNet(t *testing.T) {
 	for name, refused := range map[string]string{
 		"16x1": "", "16x1x2h": "16x1x2h is an attention net, for CPUs: a GPU has no block of kind", "16x1-attention": "16x1-se-attention has an attention policy, for CPUs",
 	} {
-		arch, err := nn.ParseArch(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		arch := nntest.Named(name)
 		net, dir := nn.Init(arch, 1), t.TempDir()
 		leela, kept := filepath.Join(dir, "n.pb.gz"), filepath.Join(dir, "run", "initial.safetensors")
 		for path, write := range map[string]func(io.Writer) error{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
@@ -30,10 +31,7 @@ func effective(t *testing.T, text string) *config.Effective {
 }
 
 func TestParseGrowth(t *testing.T) {
-	large, err := nn.ParseArch("32x2-se8-noml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	large := nntest.Named("32x2-se8-noml")
 	text, err := json.Marshal(large)
 	if err != nil {
 		t.Fatal(err)
@@ -93,10 +91,7 @@ func TestGrown(t *testing.T) {
 		{"16x1", 0, "16x1"}, {"16x1", 99, "16x1"}, {"16x1", 100, "32x2"}, {"16x1", 1000, "64x4"},
 		{"32x2", 0, "32x2"}, {"32x2", 150, "32x2"}, {"32x2", 200, "64x4"}, {"64x4", 0, "64x4"}, {"64x4", 1000, "64x4"},
 	} {
-		have, err := nn.ParseArch(c.have)
-		if err != nil {
-			t.Fatal(err)
-		}
+		have := nntest.Named(c.have)
 		got, err := tr.Grown(run.Dir{}, have, c.rows)
 		if err != nil || got.String() != c.want+"-se" {
 			t.Errorf("%s with %d rows: %s %v, want %s", c.have, c.rows, got, err, c.want)

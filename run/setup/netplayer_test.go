@@ -11,6 +11,7 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/testing/emulated"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
@@ -101,10 +102,7 @@ func near(t *testing.T, what string, got, want []float32) {
 func TestNetPlayerAuto(t *testing.T) {
 	opened := onEmulator(t)
 	for name, want := range map[string]int{"16x1x2h": 0, "sparse64": 0, "16x1": 1} {
-		arch, err := nn.ParseArch(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		arch := nntest.Named(name)
 		*opened = 0
 		p, err := OpenNetPlayer(runtest.Resolve(t, t.TempDir(), "--devices=auto,auto").Config, nn.Init(arch, 1))
 		if err != nil {
@@ -114,10 +112,7 @@ func TestNetPlayerAuto(t *testing.T) {
 			t.Errorf("%s: %d GPUs opened, %v", name, *opened, err)
 		}
 	}
-	arch, err := nn.ParseArch("16x1x2h")
-	if err != nil {
-		t.Fatal(err)
-	}
+	arch := nntest.Named("16x1x2h")
 	if _, err := OpenNetPlayer(runtest.Resolve(t, t.TempDir(), "--producer-device=cuda").Config, nn.Init(arch, 1)); !errors.Is(err, nn.ErrArch) || !strings.Contains(err.Error(), "for CPUs") {
 		t.Errorf("a GPU that was asked for: %v", err)
 	}

@@ -10,15 +10,13 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding/lc0"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 )
 
 // A net's file that is cut says that it is damaged and why, and nothing of other formats.
 func TestDamagedNet(t *testing.T) {
-	arch, err := nn.ParseArch("8x1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	arch := nntest.Named("8x1")
 	var whole bytes.Buffer
 	if err := nn.WriteSafetensors(&whole, nn.Init(arch, 1), nil); err != nil {
 		t.Fatal(err)
@@ -45,10 +43,7 @@ func TestDamagedNet(t *testing.T) {
 
 // A net's name chooses of its heads, in files of ours as in Leela's, and says which are left.
 func TestNamedHeads(t *testing.T) {
-	arch, err := nn.ParseArch("8x1x1h-soft-q-st")
-	if err != nil {
-		t.Fatal(err)
-	}
+	arch := nntest.Named("8x1x1h-soft-q-st")
 	n := nn.Init(arch, 1)
 	var ours, leelas bytes.Buffer
 	if err := errors.Join(nn.WriteSafetensors(&ours, n, nil), lc0.WriteNet(&leelas, n, nil, lc0.Float32)); err != nil {

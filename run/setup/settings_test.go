@@ -10,6 +10,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/selfplay"
 	"github.com/chessbrain/chessbrain/trainer"
@@ -32,10 +33,7 @@ func TestArchOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := nn.ParseArch(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := nntest.Named(name)
 		if got, err := ArchOf(e.Config.GetModel().GetArch()); err != nil || !got.Equal(want) {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, err, want)
 		}

@@ -14,16 +14,14 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 )
 
 // dumped is a dump of made-up rows of a small net, in two batches.
 func dumped(t *testing.T) *Dump {
 	t.Helper()
-	a, err := nn.ParseArch("8x1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := nntest.Named("8x1")
 	e, err := config.Resolve(config.Input{Overrides: []string{"training.device=cpu"}})
 	if err != nil {
 		t.Fatal(err)

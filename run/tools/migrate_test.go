@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -15,19 +16,10 @@ import (
 	"github.com/chessbrain/chessbrain/trainer"
 )
 
-func arch(t *testing.T, name string) nn.Arch {
-	t.Helper()
-	a, err := nn.ParseArch(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
 // A block more has 14 parameters, and all of them are missing at once; with a rule
 // they are drawn, everything else is carried over.
 func TestPlanBlocks(t *testing.T) {
-	from, to := arch(t, "8x1"), arch(t, "8x2")
+	from, to := nntest.Named("8x1"), nntest.Named("8x2")
 	p := PlanMigration(from, to, Rules{})
 	if len(p.Problems) != 14 || !isInput(p.Err()) || !strings.Contains(p.Err().Error(), "tower.1.conv1.weight [8 8 3 3] is new; say --init tower.1.conv1.weight") {
 		t.Fatalf("%d problems: %v", len(p.Problems), p.Err())
@@ -58,7 +50,7 @@ func TestPlanBlocks(t *testing.T) {
 
 // A block moves up by a renaming with a star; the same net comes back.
 func TestPlanRename(t *testing.T) {
-	from, to := arch(t, "8x1"), arch(t, "8x2")
+	from, to := nntest.Named("8x1"), nntest.Named("8x2")
 	p := PlanMigration(from, to, Rules{Rename: []string{"tower.0.*=tower.1.*"}, Init: []string{"tower.0.*"}})
 	if p.Err() != nil || !slices.Contains(p.Moved, Move{"tower.0.se.fc1.bias", "tower.1.se.fc1.bias"}) || len(p.Initialised) != 14 {
 		t.Fatalf("%+v", p)
@@ -79,8 +71,8 @@ func TestPlanRename(t *testing.T) {
 }
 
 func TestPlanProblems(t *testing.T) {
-	small, wide := arch(t, "8x1"), arch(t, "16x1")
-	noML := arch(t, "8x1-noml")
+	small, wide := nntest.Named("8x1"), nntest.Named("16x1")
+	noML := nntest.Named("8x1-noml")
 	for name, c := range map[string]struct {
 		from, to nn.Arch
 		rules    Rules

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -38,15 +39,12 @@ func TestInitThenTrain(t *testing.T) {
 // says nothing of its form, and a run that is there is refused.
 func TestInitNet(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
-	arch, err := nn.ParseArch("8x2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	arch := nntest.Named("8x2")
 	net := nn.Init(arch, 77)
 	const plain = "other net"
 	e := runtest.Resolve(t, dir, "")
 	b := Beginning{Net: net, From: plain}
-	_, err = Init(context.Background(), Options{Training: setup.TrainingOf(e), Command: "test", Version: "test", Log: runtest.LogTo(&strings.Builder{})}, b)
+	_, err := Init(context.Background(), Options{Training: setup.TrainingOf(e), Command: "test", Version: "test", Log: runtest.LogTo(&strings.Builder{})}, b)
 	var coded interface{ ExitCode() int }
 	if !errors.As(err, &coded) || coded.ExitCode() != 2 || !strings.Contains(err.Error(), "wants a net 8x1") {
 		t.Fatalf("another architecture: %v", err)

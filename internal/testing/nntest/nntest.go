@@ -24,15 +24,17 @@ func Resized(a nn.Arch, valueChannels, valueHidden, movesChannels, movesHidden i
 // take the vector kernels where the machine has them.
 func TinyArch() nn.Arch { return Arch("16x2") }
 
-// Arch is the net of a name, with value and moves-left heads as small as TinyArch's. It
-// panics at a name that is none.
-func Arch(name string) nn.Arch {
+// Named is the net of a name. It panics at a name that is none.
+func Named(name string) nn.Arch {
 	a, err := nn.ParseArch(name)
 	if err != nil {
 		panic(err)
 	}
-	return Resized(a, 4, 16, 2, 8)
+	return a
 }
+
+// Arch is the net of a name, with value and moves-left heads as small as TinyArch's.
+func Arch(name string) nn.Arch { return Resized(Named(name), 4, 16, 2, 8) }
 
 // Variants are the nets that together have every layer in every form.
 func Variants() map[string]nn.Arch {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 )
 
@@ -15,10 +16,7 @@ import (
 // whose batch norm changes nothing.
 func zeroNet(t *testing.T, name string) *nn.Net {
 	t.Helper()
-	a, err := nn.ParseArch(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := nntest.Named(name)
 	for i := range a.Heads[1:] {
 		a.Heads[1+i].Channels, a.Heads[1+i].Hidden = 1, 1
 	}

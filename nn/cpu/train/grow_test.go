@@ -22,7 +22,7 @@ func TestGrownNetLearns(t *testing.T) {
 	}{
 		"tower":  {nntest.Arch("32x1-aux"), larger("48x3-aux"), .5, func(a nn.Arch) device.Config { return testConfig(a, 64) }},
 		"plain":  {nntest.Arch("16x1-plain"), larger("24x3-plain"), .5, func(a nn.Arch) device.Config { return testConfig(a, 64) }},
-		"sparse": {sparseArch(t, "sparse64-features0-v16"), sparseArch(t, "sparse128-features0-p128"), .8, func(a nn.Arch) device.Config { return sparseConfig(a, 64, 1) }},
+		"sparse": {nntest.Named("sparse64-features0-v16"), nntest.Named("sparse128-features0-p128"), .8, func(a nn.Arch) device.Config { return sparseConfig(a, 64, 1) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			small := nntest.Net(c.from, 3)

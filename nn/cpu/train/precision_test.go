@@ -62,10 +62,7 @@ func TestGradientsBF16(t *testing.T) {
 			c.whole = 0.999 // of few rows; 0.9995 was seen
 		}
 		t.Run(c.name, func(t *testing.T) {
-			arch, err := nn.ParseArch(c.arch)
-			if err != nil {
-				t.Fatal(err)
-			}
+			arch := nntest.Named(c.arch)
 			specs := nn.Specs(arch)
 			of, all := make([]likeness, len(specs)), likeness{} // of all nets, by parameter
 			cfg := testConfig(arch, rows)

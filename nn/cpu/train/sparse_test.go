@@ -13,15 +13,6 @@ import (
 	"github.com/chessbrain/chessbrain/nn/device"
 )
 
-func sparseArch(t testing.TB, name string) nn.Arch {
-	t.Helper()
-	a, err := nn.ParseArch(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
 func sparseConfig(a nn.Arch, capacity, workers int) device.Config {
 	c := device.Config{Arch: a, Capacity: capacity, Workers: workers, Optimizer: "sgd", Momentum: .9, Terms: []device.Term{
 		{Head: device.Policy, Weight: 1},
@@ -124,7 +115,7 @@ func positions(seed uint64, n int) *encoding.TrainBatch {
 func TestSparseGradients(t *testing.T) {
 	for _, name := range []string{"sparse64", "sparse128-v16-p128-noml", "sparse64-aux", "sparse64-features0"} {
 		t.Run(name, func(t *testing.T) {
-			net := nntest.Net(sparseArch(t, name), 5)
+			net := nntest.Net(nntest.Named(name), 5)
 			for i := range net.Params {
 				if net.Params[i].Name == "input.weight" { // the random planes have some hundred men
 					for j := range net.Params[i].Data {
@@ -174,7 +165,7 @@ func TestSparseGradients(t *testing.T) {
 
 // The measures and the gradients have the same bits with any number of workers, and of lists of readers.
 func TestSparseWorkers(t *testing.T) {
-	net := nntest.Net(sparseArch(t, "sparse128"), 5)
+	net := nntest.Net(nntest.Named("sparse128"), 5)
 	b := positions(4, 100)
 	var want *trainer
 	var wantRows device.Rows
@@ -208,7 +199,7 @@ func BenchmarkSparseStep(b *testing.B) {
 	for _, name := range []string{"sparse128", "sparse256"} {
 		b.Run(name, func(b *testing.B) {
 			const rows = 512
-			net := nn.Init(sparseArch(b, name), 5)
+			net := nn.Init(nntest.Named(name), 5)
 			cfg := sparseConfig(net.Arch, rows, 0)
 			cfg.Optimizer, cfg.Beta1, cfg.Beta2, cfg.Epsilon = "adamw", .9, .999, 1e-8
 			tr, batch := openSparse(b, net, cfg), positions(4, rows)
