@@ -7,8 +7,7 @@
 # bin/chessbrain, which is built with GO=go. Stockfish should be there: without it the ladder has only the lowest rungs.
 #   STRETCH=1                how long, in the recipe's length: 0.15 takes ten minutes
 #   GENERATIONS=1            of nets that learn anew. Before each but the first, the one before plays on for half an hour,
-#                            37 000 games of 200 visits that begin with up to 8 random plies, in RUN_DIR-anew2, -anew3
-#                            and so on
+#                            37 000 games of 200 visits, in RUN_DIR-anew2, -anew3 and so on
 #   LIMITS=1,100,400,100ms   how the net plays on the ladder: visits or time of a move
 #   ERROR=25                 the rating's 95 % interval that ends a climb, in Elo
 set -euo pipefail
@@ -50,7 +49,6 @@ if chosen "$player"; then
 	for ((g = 2; g <= ${GENERATIONS:-1}; g++)); do
 		to=${run%/}-anew$g
 		"$CHESSBRAIN" selfplay --config "$root/configs/speedrun.textproto" --mcts-simulations 200 --max-plies 300 --seed "$g" \
-			--random-plies 8 --override-config selfplay.openings.stop_probability=0.1 \
 			--models-dir "$player/models" --run-dir "$to" --output-dir "$to/selfplay" --max-games-total "$(times 37000)"
 		games+=("$to")
 		net=sparse128
