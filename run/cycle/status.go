@@ -84,8 +84,9 @@ type Progress struct {
 
 // NetStatus is what became of the nets.
 type NetStatus struct {
-	Newest   string       `json:"newest"`         // that plays, in a file or handed over by the trainer; "random" while there is none
-	Since    time.Time    `json:"since,omitzero"` // its file
+	Newest   string       `json:"newest"`            // that plays, in a file or handed over by the trainer; "random" while there is none
+	Since    time.Time    `json:"since,omitzero"`    // its file
+	Playing  bool         `json:"playing,omitempty"` // somebody plays with it, or will in this cycle
 	Accepted int          `json:"accepted"`
 	Rejected int          `json:"rejected"`
 	Waiting  int          `json:"waiting"` // for the gatekeeper
@@ -248,6 +249,9 @@ func (s *Status) readNets(dir run.Dir) {
 	if newest, err := setup.NewestNet(dir, dir.Models()); err == nil && newest != nil {
 		n.Newest, n.Since = newest.Name, newest.Written.UTC()
 	}
+	n.Playing = slices.ContainsFunc(s.Processes, func(p Process) bool {
+		return p.Role == string(run.Loop) || strings.HasPrefix(p.Role, rolesOf[SelfPlay])
+	})
 	n.Accepted, n.Rejected, n.Waiting = countNets(dir.Models()), countNets(dir.Rejected()), countNets(dir.Candidates())
 	handed, _ := fsx.Dirs(fsx.OS, dir.ToExport())
 	n.ToExport = len(handed)

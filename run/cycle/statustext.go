@@ -12,7 +12,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
-	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/gate"
 )
 
@@ -136,20 +135,13 @@ func (s *Status) writeLoop(row func(name, format string, args ...any)) {
 	row("done", "%s, %s, %s of work%s", monitor.Count(l.Cycles, "cycle"), monitor.Count(l.Games, "game"), seconds(l.Worked), more)
 }
 
-// plays says whether somebody plays for the run, or will once the cycle's stage is over.
-func (s *Status) plays() bool {
-	return slices.ContainsFunc(s.Processes, func(p Process) bool {
-		return p.Role == string(run.Loop) || strings.HasPrefix(p.Role, rolesOf[SelfPlay])
-	}) || slices.ContainsFunc(s.Trainings, func(t TrainingStatus) bool { return t.AtWork && t.playing != "" })
-}
-
 func (s *Status) writeNets(row func(name, format string, args ...any)) {
 	n := s.Nets
 	playing := gate.Label(n.Newest) + " playing; "
 	switch {
 	case s.Job == "" && n.Accepted == 0: // players take nets from elsewhere, and their own lines say which
 		playing = ""
-	case !s.plays():
+	case !n.Playing:
 		playing = gate.Label(n.Newest) + " is the newest; "
 	}
 	row("net", "%s%d accepted, %d rejected, %d to test, %d to export", playing, n.Accepted, n.Rejected, n.Waiting, n.ToExport)

@@ -54,7 +54,8 @@ func (s *Status) readTrainings() error {
 			}
 		}
 		if t.playing != "" {
-			s.Nets.playing(t.playing)
+			s.Nets.Playing = s.Nets.Playing || t.AtWork
+			s.Nets.handed(t.playing)
 		}
 		s.Trainings = append(s.Trainings, t)
 	}
@@ -68,8 +69,8 @@ func (t *TrainingStatus) plays(p *train.Page) {
 	}
 }
 
-// playing makes a net the newest unless one with as many samples is in a file.
-func (n *NetStatus) playing(name string) {
+// handed makes a net the newest unless one with as many samples is in a file.
+func (n *NetStatus) handed(name string) {
 	_, inFile, _, _ := run.ParseNetName(n.Newest)
 	if _, samples, _, ok := run.ParseNetName(name); ok && samples > inFile {
 		n.Newest, n.Since = name, time.Time{}
