@@ -299,8 +299,8 @@ func newGames() *cobra.Command {
 		Use:   "games [RUN | DIR]",
 		Short: "The newest games of a run: a line each, as PGN, or with their last position",
 		Long: `Prints the newest games that a run, or whoever wrote into DIR, has played: number, result, how it ended, length
-and net of each, the newest last. With --pgn the games themselves, with what the search thought of each move; with --board the position
-at the end of each. It changes nothing, and the run may be at work.`,
+and net of each, the newest last. With --pgn the games themselves, with what the search thought of each move; with
+--board the position at the end of each. It changes nothing, and the run may be at work.`,
 		Example: "  chessbrain games runs/a\n  chessbrain games runs/a --last 1 --board\n  chessbrain games runs/a --last 100 --pgn > a.pgn",
 		Args:    atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
