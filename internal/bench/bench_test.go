@@ -25,7 +25,7 @@ import (
 func init() { peakTime = time.Millisecond }
 
 // options asks for the least work.
-func options(t *testing.T, net string) Options {
+func options(net string) Options {
 	return Options{Arch: nntest.Named(net), Batch: 3, Threads: 1, Duration: time.Nanosecond}
 }
 
@@ -47,7 +47,7 @@ func checkSpeed(t *testing.T, s *Speed, o *Options, tier kernel.Tier, want kerne
 }
 
 func TestNewSpeed(t *testing.T) {
-	o := options(t, "16x1")
+	o := options("16x1")
 	o.Batch, o.Threads = 50, 2
 	s := o.newSpeed(kernel.BF16, 10*time.Millisecond, 2, 1e6, 100)
 	// Two batches of 50 in 10 ms: 10 000 boards/s of 1 MFLOP are 10 GFLOP/s, a
@@ -62,7 +62,7 @@ func TestNets(t *testing.T) {
 		for _, tier := range []kernel.Tier{kernel.Generic, kernel.BestTier()} {
 			kerneltest.InTier(t, tier)
 			for threads := 1; threads <= 2; threads++ {
-				o := options(t, net)
+				o := options(net)
 				o.Threads = threads
 				names := []string{"bf16"} // which a tier without it computes in fp32
 				if kernel.HasBF16() {
@@ -95,7 +95,7 @@ func TestKernels(t *testing.T) {
 		net, precision string
 		want           int
 	}{{"16x1", PrecisionAuto, 9 + bf16}, {"16x1", "fp32", 9}, {"16x1-plain", "fp32", 8}, {"16x1-plain", "", 8 + bf16}, {"16x1x2h", "fp32", 6}, {"16x1x2h-smolgen", "bf16", 4}} {
-		o := options(t, c.net)
+		o := options(c.net)
 		o.Threads, o.Precision = 2, c.precision
 		speeds, err := Kernels(o)
 		if err != nil {
@@ -127,7 +127,7 @@ func TestRefused(t *testing.T) {
 		{func(o *Options) { o.Precision = "fp8" }, `unknown precision "fp8"`},
 		{func(o *Options) { o.Arch.Blocks[0].Width = 0 }, "filters is 0"},
 	} {
-		o := options(t, "16x1")
+		o := options("16x1")
 		c.change(&o)
 		_, err1 := Infer(o)
 		_, err2 := Train(o)
@@ -138,7 +138,7 @@ func TestRefused(t *testing.T) {
 			}
 		}
 	}
-	o := options(t, "sparse64")
+	o := options("sparse64")
 	if _, err := Kernels(o); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "sparse64") {
 		t.Errorf("kernels of a sparse net: %v", err)
 	}

@@ -25,8 +25,7 @@ func mustArch(t testing.TB, name string) nn.Arch {
 	if a, ok := nntest.AttentionNets()[strings.TrimPrefix(name, "*")]; ok {
 		return a
 	}
-	a := nntest.Named(name)
-	return a
+	return nntest.Named(name)
 }
 
 // randomBatch returns n positions with random planes and legal moves; some have

@@ -117,7 +117,7 @@ const (
 var one = []float32{1}
 
 // below says whether some numbers are all less than limit. It looks at four at a time, as
-// lanes of one: with 1<<15-limit added, larger ones have their highest bit set.
+// lanes of one: with 1<<15-limit added, those that are not have their highest bit set.
 func below(limit int, of []uint16) bool {
 	if limit > 1<<15 {
 		return int(slices.Max(of)) < limit
@@ -142,7 +142,7 @@ func rowsVec(op rowsOp, x, table []float32, stride int, rows []uint16, weights [
 	if len(rows) == 0 || len(x) == 0 {
 		return true
 	}
-	if !below((len(table)-len(x))/stride+1, rows) {
+	if !below((len(table)-len(x)+stride)/stride, rows) { // so many rows it has
 		panic("kernel: a row behind the end of its table")
 	}
 	f := vectors().rows[op]

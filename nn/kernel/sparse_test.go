@@ -97,6 +97,7 @@ func TestRowListsRefuse(t *testing.T) {
 		"add":   func() { AddToRows(c.table[c.first:], c.stride, c.rows, nil, c.x) },
 		"dots":  func() { RowDots(c.weights, c.x, c.table[c.first:], c.stride, c.rows) },
 		"width": func() { AddRows(c.x[:63], c.table, c.stride, c.rows[:1], nil) },
+		"short": func() { AddRows(c.x, c.table[:63:63], c.stride, []uint16{0}, nil) },
 	} {
 		forTiers(t, func(t *testing.T) {
 			defer func() {

@@ -90,15 +90,15 @@ func newSparseLayers(e *engine, byHead map[string][]*term) *sparseLayers {
 	}
 	l.listed = 1 << 15 // whose accumulators have numbers of 16 bits
 	l.readers = make([]readers, (e.capacity-1)/l.listed+1)
-	for r := 0; r < l.table.spec.Shape[0]; r += tableTask {
-		l.tasks = append(l.tasks, func() { l.tableGrad(r, min(r+tableTask, l.table.spec.Shape[0])) })
-	}
-	l.tasks = append(l.tasks, l.biasGrad)
-	for c := 0; c < l.units; c += kernel.RowBlock {
+	for c := 0; c < l.units; c += kernel.RowBlock { // the longest tasks first
 		l.tasks = append(l.tasks,
 			func() { l.moveGrad(l.moves, l.movesBias, func(in *encoding.Sparse) []uint16 { return in.Rows }, c) },
 			func() { l.moveGrad(l.kinds, l.kindsBias, func(in *encoding.Sparse) []uint16 { return in.Kinds }, c) })
 	}
+	for r := 0; r < l.table.spec.Shape[0]; r += tableTask {
+		l.tasks = append(l.tasks, func() { l.tableGrad(r, min(r+tableTask, l.table.spec.Shape[0])) })
+	}
+	l.tasks = append(l.tasks, l.biasGrad)
 	return l
 }
 

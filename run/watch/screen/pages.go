@@ -39,7 +39,7 @@ func (s *Screen) Draw(columns, lines int) []string {
 	}
 	c.part(x+1, 0, columns-x-1, bold, s.name)
 	body := &canvas{columns, lines - 2, c.cells[columns : columns*(lines-1)]}
-	keys := map[page]func(*canvas) string{overview: s.drawOverview, games: s.drawGames, search: s.drawSearch,
+	keys := [numPages]func(*canvas) string{overview: s.drawOverview, games: s.drawGames, search: s.drawSearch,
 		learning: s.drawLearning, processes: s.drawProcesses}[s.page](body)
 	switch {
 	case s.oneKey && s.prompt != "":
