@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -309,5 +310,33 @@ func TestServeRefuses(t *testing.T) {
 	o.Key = []byte("none")
 	if _, err := Serve(o); err == nil {
 		t.Error("served without a key")
+	}
+}
+
+// A player waits for a server that takes connections and says nothing, too.
+func TestSilentServer(t *testing.T) {
+	t.Parallel() // it waits for apiTime
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var m Members
+	seed, err := m.Invite("a", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	log := slog.New(slog.NewTextHandler(writer(func(line []byte) {
+		said.Write(line)
+		l.Close()
+	}), nil))
+	p, err := Dial(Link{Address: l.Addr().String(), Seed: seed, Pin: strings.Repeat("x", 32)}, "one", true, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Close()
+	if !strings.Contains(said.String(), "goes on trying") {
+		t.Error(said.String())
 	}
 }

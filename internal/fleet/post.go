@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -77,7 +78,7 @@ func (l Link) dial(name string, patient bool, log *slog.Logger) (*nats.Conn, err
 			nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("fleet", "error", err) }))
 	}
 	nc, err := connect(false)
-	if patient && (errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout)) {
+	if patient && (errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, os.ErrDeadlineExceeded)) {
 		log.Warn("nobody answers; this goes on trying", "server", l.Address, "error", err)
 		nc, err = connect(true)
 	}

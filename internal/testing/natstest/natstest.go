@@ -4,6 +4,7 @@ package natstest
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -17,23 +18,28 @@ import (
 )
 
 // Addresses returns those of n servers on this machine, with commas between. The ports that
-// lie offset above, for the servers themselves, are free, too.
+// lie offset above, for the servers themselves, are free, too. None is of those that systems
+// give to connections and to listeners that ask for any (32768 and above).
 func Addresses(t testing.TB, n, offset int) string {
 	t.Helper()
+	const first, ports = 10000, 20000
 	var all []string
-	for len(all) < n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
+	for tries := 0; len(all) < n; tries++ {
+		if tries == 1000 {
+			t.Fatal("no free ports")
 		}
-		l.Close()
-		port := l.Addr().(*net.TCPAddr).Port + offset
-		if other, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
-			other.Close()
-			all = append(all, l.Addr().String())
+		port := first + rand.IntN(ports)
+		address := func(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+		if isFree(address(port)) && isFree(address(port+offset)) {
+			all = append(all, address(port))
 		}
 	}
 	return strings.Join(all, ",")
+}
+
+func isFree(address string) bool {
+	l, err := net.Listen("tcp", address)
+	return err == nil && l.Close() == nil
 }
 
 // Start starts the server of a file, which takes its key from the file's directory and
@@ -49,6 +55,9 @@ func Start(t testing.TB, file string) *server.Server {
 		s.Shutdown()
 		s.WaitForShutdown()
 	})
+	if s.Addr() == nil { // nats-server logs that, and goes on without players
+		t.Fatalf("the port of %s is taken", file)
+	}
 	return s
 }
 
