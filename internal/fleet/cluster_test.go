@@ -106,18 +106,18 @@ func (c *testCluster) ready() {
 	}
 }
 
-func openCluster(t *testing.T, h Handler) *implementation {
+func openCluster(t *testing.T, h Handler) *Opened {
 	c, links := startCluster(t, "a", "b")
 	inbox, pinned, err := c.Inbox(h)
 	if err != nil || !pinned {
 		t.Fatal(err, pinned)
 	}
-	x := &implementation{inbox: inbox}
-	for i := range x.posts {
-		if x.posts[i], err = Dial(links[i], "one", false, silent); err != nil {
+	x := &Opened{Inbox: inbox}
+	for i := range x.Posts {
+		if x.Posts[i], err = Dial(links[i], "one", false, silent); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { x.posts[i].Close() })
+		t.Cleanup(func() { x.Posts[i].Close() })
 	}
 	return x
 }

@@ -26,27 +26,21 @@ func (h handler) Beat(p Player, x Beat) State    { return h.beat(p, x) }
 func (h handler) Lease(p Player) Task            { return h.lease(p) }
 func (h handler) Finish(p Player, o Outcome)     { h.finish(p, o) }
 
-// implementation is an inbox with two players.
-type implementation struct {
-	inbox Inbox
-	posts [2]Post
+// Opened is an inbox with two players.
+type Opened struct {
+	Inbox Inbox
+	Posts [2]Post
 }
 
-const chunkLimit = 40
-
-// TestConformance holds every implementation against what Post and Inbox promise.
+// TestConformance holds the implementations of this package against the promises.
 func TestConformance(t *testing.T) {
-	for name, open := range map[string]func(t *testing.T, h Handler) *implementation{"memory": openMemory, "nats": openNATS, "cluster": openCluster, "directory": openDirectory} {
-		t.Run(name, func(t *testing.T) { conform(t, open) })
+	for name, open := range map[string]func(t *testing.T, h Handler) *Opened{"nats": openNATS, "cluster": openCluster, "directory": openDirectory} {
+		t.Run(name, func(t *testing.T) { Conform(t, open) })
 	}
 }
 
-func openMemory(_ *testing.T, h Handler) *implementation {
-	m := NewMemory(h, chunkLimit)
-	return &implementation{inbox: m, posts: [2]Post{m.Post(Player{Member: "A", Instance: "1"}), m.Post(Player{Member: "B", Instance: "1"})}}
-}
-
-func conform(t *testing.T, open func(t *testing.T, h Handler) *implementation) {
+// Conform holds an implementation against what Post and Inbox promise.
+func Conform(t *testing.T, open func(t *testing.T, h Handler) *Opened) {
 	asked, finished := make(chan Player, 8), make(chan Outcome, 1)
 	h := handler{
 		lease: func(p Player) Task {
@@ -77,17 +71,17 @@ func conform(t *testing.T, open func(t *testing.T, h Handler) *implementation) {
 	}
 
 	t.Run("answers", func(t *testing.T) {
-		w, err := x.posts[0].Join(ctx, Hello{Protocol: Protocol})
+		w, err := x.Posts[0].Join(ctx, Hello{Protocol: Protocol})
 		must(err)
 		if w.Seed != 1<<63+1 || w.Process != 1001 || w.Config != "version: 1\n" || w.Refused != "" {
 			t.Errorf("welcome %+v", w)
 		}
-		w, err = x.posts[1].Join(ctx, Hello{Protocol: Protocol + 1, Version: "v9"})
+		w, err = x.Posts[1].Join(ctx, Hello{Protocol: Protocol + 1, Version: "v9"})
 		must(err)
 		if !strings.Contains(w.Refused, "v9") {
 			t.Errorf("a player of another protocol is told %q", w.Refused)
 		}
-		s, err := x.posts[1].Beat(ctx, Beat{Net: "n", Games: 5, Waiting: 7})
+		s, err := x.Posts[1].Beat(ctx, Beat{Net: "n", Games: 5, Waiting: 7})
 		must(err)
 		if s != (State{Net: NetRef{Name: "n", SHA256: "x", Bytes: 5}, Drain: true}) {
 			t.Errorf("state %+v", s)
@@ -98,13 +92,13 @@ func conform(t *testing.T, open func(t *testing.T, h Handler) *implementation) {
 	})
 
 	t.Run("tasks", func(t *testing.T) {
-		task, err := x.posts[0].Lease(ctx)
+		task, err := x.Posts[0].Lease(ctx)
 		must(err)
 		if want := h.lease(<-asked); !reflect.DeepEqual(task, want) {
 			t.Errorf("task %+v, want %+v", task, want)
 		}
 		want := Outcome{ID: task.ID, Games: json.RawMessage(`[1,2]`), Failed: "why"}
-		must(x.posts[1].Finish(ctx, want))
+		must(x.Posts[1].Finish(ctx, want))
 		if got := <-finished; !reflect.DeepEqual(got, want) {
 			t.Errorf("outcome %+v, want %+v", got, want)
 		}
@@ -121,45 +115,45 @@ func conform(t *testing.T, open func(t *testing.T, h Handler) *implementation) {
 				file = bytes.Repeat([]byte("large"), 1<<20)
 			}
 			r := NewNetRef(fmt.Sprint("n", i), file)
-			must(x.inbox.Publish(ctx, r, file))
-			must(x.inbox.Publish(ctx, r, file)) // again: no harm
-			got, err := x.posts[i%2].Fetch(ctx, r)
+			must(x.Inbox.Publish(ctx, r, file))
+			must(x.Inbox.Publish(ctx, r, file)) // again: no harm
+			got, err := x.Posts[i%2].Fetch(ctx, r)
 			must(err)
 			if !bytes.Equal(got, file) {
 				t.Errorf("net %d differs", i)
 			}
-			if err := x.inbox.Publish(ctx, r, []byte("another")); err == nil {
+			if err := x.Inbox.Publish(ctx, r, []byte("another")); err == nil {
 				t.Error("a net was published under the hash of another")
 			}
 		}
-		if _, err := x.posts[0].Fetch(ctx, NewNetRef("n0", first)); !errors.Is(err, ErrNoNet) {
+		if _, err := x.Posts[0].Fetch(ctx, NewNetRef("n0", first)); !errors.Is(err, ErrNoNet) {
 			t.Errorf("an old net: %v", err)
 		}
 		again := NewNetRef("again", []byte("again"))
 		for i := range 2 * KeptNets { // nets of matches do not drive out the one to play with, nor one that is stored again
-			must(x.inbox.Store(ctx, again, []byte("again")))
+			must(x.Inbox.Store(ctx, again, []byte("again")))
 			file := fmt.Appendf(nil, "match %d", i)
 			r := NewNetRef("m", file)
-			must(x.inbox.Store(ctx, r, file))
-			_, err := x.posts[0].Fetch(ctx, r)
+			must(x.Inbox.Store(ctx, r, file))
+			_, err := x.Posts[0].Fetch(ctx, r)
 			must(err)
 		}
-		_, err := x.posts[0].Fetch(ctx, again)
+		_, err := x.Posts[0].Fetch(ctx, again)
 		must(err)
-		_, err = x.posts[0].Fetch(ctx, NewNetRef(fmt.Sprint("n", KeptNets), bytes.Repeat([]byte("large"), 1<<20)))
+		_, err = x.Posts[0].Fetch(ctx, NewNetRef(fmt.Sprint("n", KeptNets), bytes.Repeat([]byte("large"), 1<<20)))
 		must(err)
 	})
 
 	next := func() *Delivery {
 		t.Helper()
-		d, err := x.inbox.Next(ctx)
+		d, err := x.Inbox.Next(ctx)
 		must(err)
 		return d
 	}
 	t.Run("verdicts", func(t *testing.T) {
 		data := [][]byte{[]byte("a"), []byte("b"), bytes.Repeat([]byte{7}, MaxChunk)}
 		for i, c := range data {
-			must(x.posts[i%2].Deliver(ctx, c, 0))
+			must(x.Posts[i%2].Deliver(ctx, c, 0))
 		}
 		players := map[string]Player{}
 		for range data {
@@ -174,25 +168,25 @@ func conform(t *testing.T, open func(t *testing.T, h Handler) *implementation) {
 		if players[SumOf(data[0])] != players[SumOf(data[2])] || players[SumOf(data[0])] == players[SumOf(data[1])] {
 			t.Errorf("chunks came from %v", players)
 		}
-		if v := <-x.posts[1].Verdicts(); v != (Verdict{Sum: SumOf(data[1]), Rejected: "it is b"}) {
+		if v := <-x.Posts[1].Verdicts(); v != (Verdict{Sum: SumOf(data[1]), Rejected: "it is b"}) {
 			t.Errorf("verdict %+v", v)
 		}
 		for range 2 {
-			if v := <-x.posts[0].Verdicts(); v.Rejected != "" || v.Sum == SumOf(data[0]) != (v.Games == 1) {
+			if v := <-x.Posts[0].Verdicts(); v.Rejected != "" || v.Sum == SumOf(data[0]) != (v.Games == 1) {
 				t.Errorf("verdict %+v", v)
 			}
 		}
-		if err := x.posts[0].Deliver(ctx, make([]byte, MaxChunk+1), 0); err == nil {
+		if err := x.Posts[0].Deliver(ctx, make([]byte, MaxChunk+1), 0); err == nil {
 			t.Error("a chunk was taken that is too large")
 		}
 	})
 
 	t.Run("again", func(t *testing.T) { // a verdict that was lost is asked for by another delivery
 		for attempt := range 3 {
-			must(x.posts[0].Deliver(ctx, []byte("again"), attempt))
+			must(x.Posts[0].Deliver(ctx, []byte("again"), attempt))
 			d := next()
 			must(d.Commit(0))
-			if v := <-x.posts[0].Verdicts(); v.Sum != SumOf([]byte("again")) {
+			if v := <-x.Posts[0].Verdicts(); v.Sum != SumOf([]byte("again")) {
 				t.Errorf("verdict %+v", v)
 			}
 		}
@@ -204,7 +198,7 @@ func conform(t *testing.T, open func(t *testing.T, h Handler) *implementation) {
 		for ; err == nil && sent < 1000; sent++ {
 			chunk := make([]byte, MaxChunk/2)
 			chunk[0], chunk[1] = byte(sent), byte(sent>>8)
-			err = x.posts[0].Deliver(ctx, chunk, 0)
+			err = x.Posts[0].Deliver(ctx, chunk, 0)
 		}
 		if !errors.Is(err, ErrFull) {
 			t.Fatalf("after %d chunks: %v", sent, err)
@@ -213,7 +207,7 @@ func conform(t *testing.T, open func(t *testing.T, h Handler) *implementation) {
 			must(next().Commit(1))
 		}
 		for err = ErrFull; errors.Is(err, ErrFull); {
-			err = x.posts[0].Deliver(ctx, []byte("small"), 0)
+			err = x.Posts[0].Deliver(ctx, []byte("small"), 0)
 		}
 		must(err)
 		must(next().Commit(1))
@@ -222,10 +216,10 @@ func conform(t *testing.T, open func(t *testing.T, h Handler) *implementation) {
 	t.Run("ends", func(t *testing.T) {
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
-		if _, err := x.inbox.Next(ended); err == nil {
+		if _, err := x.Inbox.Next(ended); err == nil {
 			t.Error("a delivery from an empty mailbox")
 		}
-		must(x.inbox.Close())
+		must(x.Inbox.Close())
 	})
 }
 
@@ -260,22 +254,22 @@ func testServer(t *testing.T, dir string, members ...string) (*Server, ServerOpt
 	return s, opt, links
 }
 
-func openNATS(t *testing.T, h Handler) *implementation {
+func openNATS(t *testing.T, h Handler) *Opened {
 	s, opt, links := testServer(t, t.TempDir(), "a", "b")
 	inbox, err := s.Inbox(h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &implementation{inbox: inbox}
-	for i := range x.posts {
+	x := &Opened{Inbox: inbox}
+	for i := range x.Posts {
 		link, err := ParseLink(links[i].String())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if x.posts[i], err = Dial(link, "one", false, opt.Log); err != nil {
+		if x.Posts[i], err = Dial(link, "one", false, opt.Log); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { x.posts[i].Close() })
+		t.Cleanup(func() { x.Posts[i].Close() })
 	}
 	return x
 }

@@ -38,18 +38,18 @@ func testDirectory(t *testing.T, dir string, h Handler, log *slog.Logger, member
 	}, links
 }
 
-func openDirectory(t *testing.T, h Handler) *implementation {
+func openDirectory(t *testing.T, h Handler) *Opened {
 	open, links := testDirectory(t, filepath.Join(t.TempDir(), "my mail"), h, silent, "a", "b")
-	x := &implementation{inbox: open()}
-	for i := range x.posts {
+	x := &Opened{Inbox: open()}
+	for i := range x.Posts {
 		link, err := ParseLink(links[i].String())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if x.posts[i], err = dialDirectory(link, "one", 20<<20, false, silent); err != nil {
+		if x.Posts[i], err = dialDirectory(link, "one", 20<<20, false, silent); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { x.posts[i].Close() })
+		t.Cleanup(func() { x.Posts[i].Close() })
 	}
 	return x
 }

@@ -249,7 +249,7 @@ func (x *dirInbox) sign(message []byte) ([]byte, error) {
 func (x *dirInbox) handOut(name string, p Player, body []byte) {
 	d := &Delivery{Chunk: Chunk{Player: p, Data: body}}
 	path, settled := x.path(chunks, name), false
-	d.settle = func(v Verdict) error {
+	d.Settle = func(v Verdict) error {
 		data, err := json.Marshal(v)
 		if err == nil {
 			err = x.seal(verdicts, p.fileName(v.Sum), data, x.sign)

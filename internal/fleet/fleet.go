@@ -146,16 +146,16 @@ type Handler interface {
 // that is neither comes again.
 type Delivery struct {
 	Chunk
-	settle func(v Verdict) error
+	Settle func(v Verdict) error // what Commit and Reject call
 }
 
 // Commit takes the chunk out of the mailbox and tells its player that so many games of it
 // are counted. They must be on stable storage.
-func (d *Delivery) Commit(games int) error { return d.settle(Verdict{Sum: d.Sum(), Games: games}) }
+func (d *Delivery) Commit(games int) error { return d.Settle(Verdict{Sum: d.Sum(), Games: games}) }
 
 // Reject takes the chunk out of the mailbox and tells its player why it is not counted.
 func (d *Delivery) Reject(reason string) error {
-	return d.settle(Verdict{Sum: d.Sum(), Rejected: reason})
+	return d.Settle(Verdict{Sum: d.Sum(), Rejected: reason})
 }
 
 // Inbox is the side of the run. All methods may be called concurrently.
@@ -241,4 +241,23 @@ func (k *keptNets) add(sum string, toPlay bool) (gone []string) {
 		return true
 	})
 	return gone
+}
+
+// verdictRoom is how many verdicts wait for a player; more are dropped.
+const verdictRoom = 1024
+
+// hand hands a verdict over without waiting.
+func hand(to chan<- Verdict, v Verdict) {
+	select {
+	case to <- v:
+	default:
+	}
+}
+
+// checkSize refuses chunks that a server may not take.
+func checkSize(data []byte) error {
+	if len(data) > MaxChunk {
+		return fmt.Errorf("%w: %d", ErrTooLarge, len(data))
+	}
+	return nil
 }

@@ -190,9 +190,7 @@ func (x *natsInbox) Next(ctx context.Context) (*Delivery, error) {
 			}
 			continue
 		}
-		d := &Delivery{Chunk: Chunk{Player: p, Data: m.Data()}}
-		d.settle = func(v Verdict) error { return x.settle(m, p, v) }
-		return d, nil
+		return &Delivery{Chunk{p, m.Data()}, func(v Verdict) error { return x.settle(m, p, v) }}, nil
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fleet"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/fleettest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -33,7 +34,7 @@ func BenchmarkIngest(b *testing.B) {
 	entry := &PlayerEntry{Member: "A", Instance: "1", Process: run.FirstJoined}
 	h.players = map[fleet.Player]*PlayerEntry{player: entry}
 	h.members.List = []fleet.Member{{Key: player.Member, Name: "a"}}
-	m := fleet.NewMemory(h, 1)
+	m := fleettest.NewMemory(h, 1)
 	post := m.Post(player)
 	number, bytes := uint64(0), 0
 	chunk := func() []byte {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fleet"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/fleettest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -48,7 +49,7 @@ func (c *courier) left(t *testing.T) int {
 func TestCourier(t *testing.T) {
 	dir := spool(t, 3)
 	synctest.Test(t, func(t *testing.T) {
-		m := fleet.NewMemory(nil, 2) // the third chunk finds it full
+		m := fleettest.NewMemory(nil, 2) // the third chunk finds it full
 		player := fleet.Player{Member: "A", Instance: "1"}
 		log := &said{}
 		c, err := newCourier(m.Post(player), dir, "p100001", runtest.LogTo(log))
@@ -137,7 +138,7 @@ func contextOf(t *testing.T, d time.Duration) context.Context {
 func TestRoom(t *testing.T) {
 	dir := spool(t, 2)
 	synctest.Test(t, func(t *testing.T) {
-		m := fleet.NewMemory(nil, 100)
+		m := fleettest.NewMemory(nil, 100)
 		log := &said{}
 		c, err := newCourier(m.Post(fleet.Player{}), dir, "p100001", runtest.LogTo(log))
 		if err != nil {
@@ -183,7 +184,7 @@ func TestCourierRefuses(t *testing.T) {
 
 // TestFetch: the net that the run has fetched last plays, though it has fewer samples.
 func TestFetch(t *testing.T) {
-	m := fleet.NewMemory(nil, 1)
+	m := fleettest.NewMemory(nil, 1)
 	p := &player{models: t.TempDir(), post: m.Post(fleet.Player{})}
 	for _, name := range []string{"r-main-s20-d9", "r-main-s30-d9", "r-main-s10-d9", "r-main-s15-d9"} {
 		ref := fleet.NewNetRef(name, []byte(name))

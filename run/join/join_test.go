@@ -15,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fleet"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/testing/fleettest"
 	"github.com/chessbrain/chessbrain/internal/testing/memfs"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/record"
@@ -310,7 +311,7 @@ func TestRefusedGames(t *testing.T) {
 	foreign.ID = record.GameID(info.Seed, run.FirstJoined+1, 7)
 	otherSeed.Seed++
 	lying.NetID = "another"
-	m := fleet.NewMemory(nil, 100)
+	m := fleettest.NewMemory(nil, 100)
 	post := m.Post(player)
 	deliver := func(h *host, data []byte) fleet.Verdict {
 		t.Helper()
