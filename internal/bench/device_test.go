@@ -8,17 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chessbrain/chessbrain/internal/testing/checked"
 	"github.com/chessbrain/chessbrain/internal/testing/emulated"
 	"github.com/chessbrain/chessbrain/internal/testing/nntest"
+	_ "github.com/chessbrain/chessbrain/internal/testing/signatures"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
-	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
 	"github.com/chessbrain/chessbrain/nn/device"
 )
-
-// The emulated device checks that pointers of kernels lie in live memory.
-func init() { checked.RegisterArguments(kernels.ArgumentsOf) }
 
 // TestOnDevice: every figure is there, with what it is of.
 func TestOnDevice(t *testing.T) {

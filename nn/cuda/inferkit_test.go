@@ -13,13 +13,10 @@ import (
 	"github.com/chessbrain/chessbrain/internal/testing/emulated"
 	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/internal/testing/reference"
+	_ "github.com/chessbrain/chessbrain/internal/testing/signatures"
 	"github.com/chessbrain/chessbrain/nn"
-	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
 	"github.com/chessbrain/chessbrain/nn/device"
 )
-
-// The emulated device checks that pointers of kernels lie in live memory.
-func init() { checked.RegisterArguments(kernels.ArgumentsOf) }
 
 // freshSeed returns a seed that is printed.
 func freshSeed(t testing.TB) uint64 {

@@ -15,19 +15,15 @@ import (
 	"github.com/chessbrain/chessbrain/encoding/lc0"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	devicecheck "github.com/chessbrain/chessbrain/internal/testing/checked"
 	"github.com/chessbrain/chessbrain/internal/testing/emulated"
 	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
+	_ "github.com/chessbrain/chessbrain/internal/testing/signatures"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
-	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
 	"github.com/chessbrain/chessbrain/nn/device"
 )
-
-// The emulated device checks that pointers of kernels lie in live memory.
-func init() { devicecheck.RegisterArguments(kernels.ArgumentsOf) }
 
 // withGPUs lets this machine have devices for the rest of the test.
 func withGPUs(t *testing.T, infos ...driver.Info) {

@@ -1,7 +1,7 @@
 // Package checked holds every call of a device against the rules of CUDA. The
 // emulated device of tests stands behind it, and a GPU may:
 //
-//	func init() { checked.RegisterArguments(kernels.ArgumentsOf) }
+//	import _ "github.com/chessbrain/chessbrain/internal/testing/signatures"
 //
 //	d := checked.Device(device)
 //	defer d.Close() // the first misuse, or what was left on the device

@@ -145,7 +145,7 @@ func TestArgumentsMirrorC(t *testing.T) {
 	for name, s := range c {
 		m, ok := mirrors[name]
 		if !ok {
-			t.Errorf("struct %s has no Go mirror that signatures.go names", name)
+			t.Errorf("struct %s has no Go mirror that package signatures names", name)
 			continue
 		}
 		if err := differ(s, m); err != nil {

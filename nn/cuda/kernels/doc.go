@@ -15,8 +15,8 @@
 //	go generate ./nn/cuda/kernels                  # nvcc 11.8
 //	(cd nn/cuda/kernels && go run ./gen -resources) # registers, spills, shared memory
 //
-// A new kernel also needs its arguments in signatures.go, its constructor in
-// launches_test.go, and a test on the emulated device.
+// A new kernel also needs its arguments in internal/testing/signatures, its
+// constructor in launches_test.go, and a test on the emulated device.
 package kernels
 
 //go:generate go run ./gen

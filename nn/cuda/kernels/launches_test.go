@@ -85,7 +85,7 @@ func TestLaunchesFitKernels(t *testing.T) {
 		if l.Shared < 0 || l.Shared > limit {
 			t.Errorf("kernel %s: %d bytes of shared memory, the smallest device has %d", l.Kernel, l.Shared, limit)
 		}
-		if want := ArgumentsOf(l.Kernel); want == nil || len(l.Args) != int(want.Size()) {
+		if want := argumentsOf(l.Kernel); want == nil || len(l.Args) != int(want.Size()) {
 			t.Errorf("kernel %s: %d bytes of arguments for %v", l.Kernel, len(l.Args), want)
 		}
 	}

@@ -69,9 +69,9 @@ func allEntries(t *testing.T) []entry {
 
 // wrongArguments says what a kernel declares other than its one argument struct, or nil.
 func wrongArguments(e entry) error {
-	want := ArgumentsOf(e.name)
+	want := argumentsOf(e.name)
 	if want == nil {
-		return fmt.Errorf("signatures.go has no struct for it")
+		return fmt.Errorf("package signatures has no struct for it")
 	}
 	if len(e.parameters) != 1 {
 		return fmt.Errorf("%d parameters, want one struct", len(e.parameters))
@@ -154,7 +154,7 @@ func TestWrongArgumentsAreSeen(t *testing.T) {
 {
 ret;
 }`
-	size := int(ArgumentsOf("sgd").Size())
+	size := int(argumentsOf("sgd").Size())
 	good := declarations("m", fmt.Appendf(nil, text, size))
 	if len(good) != 1 || good[0].threads != 512 {
 		t.Fatalf("read %+v", good)

@@ -4,15 +4,22 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/internal/testing/checked"
 	"github.com/chessbrain/chessbrain/internal/testing/emulated"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 )
 
-// The emulated device checks that pointers of kernels lie in live memory.
-func init() { checked.RegisterArguments(ArgumentsOf) }
+// SetSignatures gives the tests of this package the kit that it cannot import.
+func SetSignatures(all map[string]reflect.Type, of func(kernel string) reflect.Type) {
+	signatures, argumentsOf = all, of
+}
+
+var (
+	signatures  map[string]reflect.Type
+	argumentsOf func(kernel string) reflect.Type
+)
 
 // eachSeed runs f on two devices whose threads run in different orders, for a
 // result that must not depend on them. On the second one races are errors.
