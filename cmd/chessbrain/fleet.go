@@ -56,6 +56,17 @@ func openedRun(root string) (join.Dir, error) {
 	return d, nil
 }
 
+// inFleet is a command of the run that is its first argument, and that open opens.
+func inFleet(open func(root string) (join.Dir, error), do func(c *cobra.Command, d join.Dir, args []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		d, err := open(args[0])
+		if err != nil {
+			return err
+		}
+		return do(c, d, args)
+	}
+}
+
 func newFleetInvite() *cobra.Command {
 	var address string
 	c := &cobra.Command{
@@ -65,11 +76,7 @@ func newFleetInvite() *cobra.Command {
 Whoever has it can play for the run, and do nothing else; chessbrain fleet revoke ends that.`,
 		Example: "  chessbrain fleet invite runs/a anna",
 		Args:    exactArgs(2, "name a run directory and a member"),
-		RunE: func(c *cobra.Command, args []string) error {
-			d, err := fleetRun(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: inFleet(fleetRun, func(c *cobra.Command, d join.Dir, args []string) error {
 			roster, err := d.Roster()
 			if err != nil {
 				return err
@@ -95,7 +102,7 @@ Whoever has it can play for the run, and do nothing else; chessbrain fleet revok
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "chessbrain selfplay --join %s\n", link)
 			return err
-		},
+		}),
 	}
 	c.Flags().StringVar(&address, "address", "", "HOST:PORT, or the directory as they see it, at which players reach the run (default: as it was last told)")
 	return c
@@ -108,16 +115,12 @@ func newFleetRevoke() *cobra.Command {
 		Long:    `Ends a membership. Connections of its players end within seconds. Games that came before stay.`,
 		Example: "  chessbrain fleet revoke runs/a anna",
 		Args:    exactArgs(2, "name a run directory and a member"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			d, err := openedRun(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: inFleet(openedRun, func(_ *cobra.Command, d join.Dir, args []string) error {
 			if err := d.Change(func(m *fleet.Members) error { return m.Revoke(args[1], time.Now()) }); err != nil {
 				return usageError{err}
 			}
 			return nil
-		},
+		}),
 	}
 }
 
@@ -129,16 +132,12 @@ func newFleetDrain() *cobra.Command {
 		Long:    `Lets all players go at their next beat. Until --undo, players that join end at once.`,
 		Example: "  chessbrain fleet drain runs/a",
 		Args:    exactArgs(1, "name one run directory"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			d, err := openedRun(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: inFleet(openedRun, func(_ *cobra.Command, d join.Dir, args []string) error {
 			return d.Change(func(m *fleet.Members) error {
 				m.Drain = !undo
 				return nil
 			})
-		},
+		}),
 	}
 	c.Flags().BoolVar(&undo, "undo", false, "let players join and stay again")
 	return c
@@ -155,11 +154,7 @@ nats-server -c nodeN.conf. Then: chessbrain run RUN --nats HOST:PORT,... After f
 again and let the servers read them (nats-server --signal reload). The port 2000 above is for the servers themselves.`,
 		Example: "  chessbrain fleet cluster runs/a n1:4222,n2:4222,n3:4222",
 		Args:    exactArgs(2, "name a run directory and the addresses of the servers, with commas between"),
-		RunE: func(c *cobra.Command, args []string) error {
-			d, err := fleetRun(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: inFleet(fleetRun, func(c *cobra.Command, d join.Dir, args []string) error {
 			if err := fleet.CheckAddresses(args[1]); err != nil {
 				return usageError{err}
 			}
@@ -172,7 +167,7 @@ again and let the servers read them (nats-server --signal reload). The port 2000
 				_, err = fmt.Fprintf(c.OutOrStdout(), "Next: nats-server -c nodeN.conf on each machine, then chessbrain run %s --nats %s\n", args[0], args[1])
 			}
 			return err
-		},
+		}),
 	}
 	c.Flags().StringVar(&out, "output", "", "directory to write to (default: RUN/fleet/cluster)")
 	return c
@@ -185,17 +180,13 @@ func newFleetList() *cobra.Command {
 		Long:    `Lists who may join, and each player with its machine, its net, what came of it and when it was seen.`,
 		Example: "  chessbrain fleet list runs/a",
 		Args:    exactArgs(1, "name one run directory"),
-		RunE: func(c *cobra.Command, args []string) error {
-			d, err := fleetRun(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: inFleet(fleetRun, func(c *cobra.Command, d join.Dir, args []string) error {
 			page, err := d.Page()
 			if err != nil {
 				return err
 			}
 			return answer(c, page)
-		},
+		}),
 	}
 	bindJSON(c, "print one JSON object")
 	return c
