@@ -142,19 +142,14 @@ func writeHashed(fsys fsx.FS, path string, write func(io.Writer) error) (int64, 
 // (as numbers: step 9 before step 10), then by name. A dir that is not there has
 // none.
 func List(fsys fsx.FS, dir string) ([]string, error) {
-	entries, err := fsys.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	dirs, err := fsx.Dirs(fsys, dir)
 	if err != nil {
 		return nil, fmt.Errorf("list checkpoints: %w", err)
 	}
-	var names []string
-	for _, e := range entries {
-		if _, _, ok := ParseName(e.Name()); ok && e.IsDir() {
-			names = append(names, e.Name())
-		}
-	}
+	names := slices.DeleteFunc(dirs, func(name string) bool {
+		_, _, ok := ParseName(name)
+		return !ok
+	})
 	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(stepOf(a), stepOf(b)), strings.Compare(a, b))
 	})
