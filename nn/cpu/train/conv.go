@@ -111,28 +111,24 @@ func (c *conv) forward(g span, y, x []float32) {
 
 // forwardWith is forward with a bias, which may be nil.
 func (c *conv) forwardWith(g span, y, x, bias []float32) {
-	if c.size == 3 {
-		kernel.Conv3(y, x, c.packed, bias, g.n, c.ci, c.co, kernel.None, c.e.precision, c.e.workerScratch(g, convScratch, c.forwardScratch))
-		return
-	}
-	if c.half {
-		kernel.MatMulBF16(y, x, c.packed, bias, g.n*c.perBoard, c.ci, c.co, kernel.None, c.e.workerScratch(g, convScratch, c.forwardScratch))
-		return
-	}
-	kernel.MatMul(y, x, c.packed, bias, g.n*c.perBoard, c.ci, c.co, kernel.None)
+	c.product(g, y, x, c.packed, bias, c.ci, c.co, c.forwardScratch)
 }
 
 // inputGrad computes the gradient dx of the input, rows of g.
 func (c *conv) inputGrad(g span, dx, dy []float32) {
-	if c.size == 3 {
-		kernel.Conv3(dx, dy, c.turned, nil, g.n, c.co, c.ci, kernel.None, c.e.precision, c.e.workerScratch(g, convScratch, c.backwardScratch))
-		return
+	c.product(g, dx, dy, c.turned, nil, c.co, c.ci, c.backwardScratch)
+}
+
+// product applies packed weights to rows x of g. bias may be nil.
+func (c *conv) product(g span, y, x, packed, bias []float32, ci, co, scratch int) {
+	switch {
+	case c.size == 3:
+		kernel.Conv3(y, x, packed, bias, g.n, ci, co, kernel.None, c.e.precision, c.e.workerScratch(g, convScratch, scratch))
+	case c.half:
+		kernel.MatMulBF16(y, x, packed, bias, g.n*c.perBoard, ci, co, kernel.None, c.e.workerScratch(g, convScratch, scratch))
+	default:
+		kernel.MatMul(y, x, packed, bias, g.n*c.perBoard, ci, co, kernel.None)
 	}
-	if c.half {
-		kernel.MatMulBF16(dx, dy, c.turned, nil, g.n*c.perBoard, c.co, c.ci, kernel.None, c.e.workerScratch(g, convScratch, c.backwardScratch))
-		return
-	}
-	kernel.MatMul(dx, dy, c.turned, nil, g.n*c.perBoard, c.co, c.ci, kernel.None)
 }
 
 // weightGrad takes a group's part of the gradients of weights and bias; at is
