@@ -24,11 +24,13 @@ func (a Ahead) Image(t Transform) Ahead {
 	return a
 }
 
+// RankFlip takes a square to that of the other side's view.
+const RankFlip = 56
+
 // ReplyIndex returns the policy index of the opponent's reply, from the opponent's view as
 // the net sees the next position; NoPolicyIndex where the reply is not known.
 func (a Ahead) ReplyIndex() uint16 {
-	const rankFlip = 56
-	return PolicyIndex(chess.NewMove(a.From^rankFlip, a.To^rankFlip, a.Promotion))
+	return PolicyIndex(chess.NewMove(a.From^RankFlip, a.To^RankFlip, a.Promotion))
 }
 
 // Men returns the occupied squares of row i's newest board.

@@ -7,14 +7,11 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 )
 
-// rankFlip takes a square to that of the other side's view.
-const rankFlip = 56
-
 // ahead returns what became of the position at ply, which is b. g must be valid.
 func (g *Game) ahead(b chess.Board, ply int) (a encoding.Ahead) {
 	if ply+1 < len(g.Plies) {
 		reply := g.Plies[ply+1].Move
-		a.From, a.To = reply.From()^rankFlip, reply.To()^rankFlip
+		a.From, a.To = reply.From()^encoding.RankFlip, reply.To()^encoding.RankFlip
 		if p := reply.Promotion(); p != chess.Knight && p != chess.NoPiece {
 			a.Promotion = p
 		}
@@ -28,11 +25,11 @@ func (g *Game) ahead(b chess.Board, ply int) (a encoding.Ahead) {
 	}
 	a.Survive = b.Occupied()
 	for i, p := range g.Plies[ply : ply+encoding.AheadPlies] {
-		view := chess.Square(i&1) * rankFlip
+		view := chess.Square(i&1) * encoding.RankFlip
 		from, to := p.Move.From()^view, p.Move.To()^view
 		if b.IsCastling(p.Move) { // to is the rook's square
 			king, rook := began[from], began[to]
-			rank, kingTo, rookTo := from&rankFlip, chess.Square(2), chess.Square(3)
+			rank, kingTo, rookTo := from&encoding.RankFlip, chess.Square(2), chess.Square(3)
 			if to > from {
 				kingTo, rookTo = 6, 5
 			}
@@ -40,7 +37,7 @@ func (g *Game) ahead(b chess.Board, ply int) (a encoding.Ahead) {
 		} else {
 			if taken := to; b.IsCapture(p.Move) {
 				if man, _ := b.PieceAt(p.Move.To()); man == chess.NoPiece { // en passant
-					taken = to&7 | from&rankFlip
+					taken = to&7 | from&encoding.RankFlip
 				}
 				a.Survive &^= 1 << began[taken]
 			}
