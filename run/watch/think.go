@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -115,6 +116,9 @@ func (s *Source) Think(ctx context.Context, q Question) (*Thought, error) {
 func (s *Source) choose(name string) error {
 	spec, t := s.opt.Dir.Root, &s.thinker // without nets a run has checkpoints
 	nets, err := run.ListNets(s.opt.Dir, s.opt.Dir.Models())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if i := slices.IndexFunc(nets, func(n run.NetFile) bool { return name == "" || n.Name == name }); i >= 0 {
 		spec = nets[i].Path
 	} else if name != "" {

@@ -228,6 +228,13 @@ func TestThink(t *testing.T) {
 	if err != nil || over.Over != chess.Checkmate.String() || len(over.Moves) != 0 {
 		t.Errorf("%+v, %v", over, err)
 	}
+	s.opt.Dir.Root = t.TempDir()
+	if err := os.WriteFile(s.opt.Dir.Models(), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Think(t.Context(), Question{Position: "startpos", Net: "a", Visits: 1}); err == nil || !strings.Contains(err.Error(), "list nets") {
+		t.Errorf("a directory of nets that cannot be read: %v", err)
+	}
 }
 
 // TestLive follows the events: games, and the status that goes with them.
