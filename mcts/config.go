@@ -45,6 +45,10 @@ type Config struct {
 	// values below a node, in [0,1]: it is that at which c is as above (KataGo's stdev scale).
 	CPUCTStdev float64 `json:",omitempty"`
 
+	// LCB, where it is above 0, has a search with PUCT play the move with the highest Q less so
+	// many standard errors of it (KataGo's lower confidence bound), not the most visited one.
+	LCB float64 `json:",omitempty"`
+
 	FPUForm          FPUForm
 	FPUReduction     float64 // FPUReduced, below the root
 	RootFPUReduction float64 // FPUReduced, at a root without noise
@@ -182,6 +186,7 @@ func (c *Config) Validate() error {
 		{"cpuct", c.CPUCT, 0, 1000},
 		{"cpuct factor", c.CPUCTFactor, 0, 1000},
 		{"cpuct stdev", c.CPUCTStdev, 0, 10},
+		{"lcb", c.LCB, 0, 100},
 		{"fpu reduction", c.FPUReduction, -10, 10},
 		{"root fpu reduction", c.RootFPUReduction, -10, 10},
 		{"noisy root fpu reduction", c.NoisyFPU, -10, 10},

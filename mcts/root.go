@@ -2,6 +2,7 @@ package mcts
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/chessbrain/chessbrain/chess"
@@ -18,6 +19,8 @@ type MoveStats struct {
 	D      float32 // draw probability
 	M      float32 // plies left, this move included
 	Proven Proven
+
+	variance float64 // of the values of the visits; of few visits nearer to usualVariance
 }
 
 // QDM returns the move's value, unknown if it was never visited.
@@ -92,6 +95,9 @@ func (s *Search) Root() RootStats {
 		r.Value = encoding.QDM{Q: float32(root.proven.q()), D: float32(root.proven.d()), M: root.extra}
 	}
 	r.Best = bestMove(s.moves, s.barred)
+	if s.cfg.LCB > 0 && !s.gumbel.Enabled {
+		r.Best = surest(s.moves, s.barred, r.Best, s.cfg.LCB)
+	}
 	s.policyT = resize(s.policyT, len(edges))
 	switch {
 	case s.gumbel.Enabled:
@@ -119,7 +125,38 @@ func (s *Search) moveStats(e *edge) MoveStats {
 	defer s.t.release(c)
 	n := float64(c.n)
 	st.Q, st.D, st.M = e.q, float32(c.d/n), float32(c.m/n)+1
+	if c.proven == Unproven {
+		mean := c.w / n
+		known := float64(n * max(0, float64(c.extra)-float64(mean*mean)))
+		st.variance = (known + stdevVisits*usualVariance) / (n + stdevVisits)
+	}
 	return st
+}
+
+// usualVariance is that of values that nothing is known of: 0.4 squared.
+const usualVariance = 0.16
+
+// lcbShare is how many visits of a move surest asks for: a share of the most.
+const lcbShare = 0.15
+
+// surest returns the ordinal of the move whose Q less so many standard errors is highest, of
+// those with enough visits, where best, the most visited one, is not proven.
+func surest(moves []MoveStats, barred barring, best int, errors float64) int {
+	enough := lcbShare * float64(moves[best].N)
+	if moves[best].Proven != Unproven || enough == 0 {
+		return best
+	}
+	highest := math.Inf(-1)
+	for i := range moves {
+		m := &moves[i]
+		if barred.has(i) || m.Proven != Unproven || float64(m.N) < enough {
+			continue
+		}
+		if bound := float64(m.Q) - float64(errors*math.Sqrt(m.variance/float64(m.N))); bound > highest {
+			highest, best = bound, i
+		}
+	}
+	return best
 }
 
 // bestMove returns the ordinal of the best of the moves that are not barred, -1 without

@@ -295,6 +295,58 @@ func TestBestMove(t *testing.T) {
 	}
 }
 
+// The move that PUCT is surest of, against the definition: every node read in float64.
+func TestSurest(t *testing.T) {
+	other := 0
+	for k, fen := range signaturePositions {
+		for _, simulations := range []int{1, 2, 30, 400} {
+			cfg := config(simulations)
+			cfg.LCB = 3
+			s := search(t, cfg, nil, position(t, fen), &HashEvaluator{}, nil)
+			r := s.Root()
+			want, highest := bestMove(r.Moves, nil), math.Inf(-1)
+			most := r.Moves[want]
+			for _, e := range s.t.edgesOf(&s.t.nodes[0]) {
+				if most.Proven != Unproven || most.N == 0 || e.proven != Unproven || float64(e.n) < 0.15*float64(most.N) {
+					continue
+				}
+				c := &s.t.nodes[e.child]
+				n, mean := float64(c.n), c.w/float64(c.n)
+				variance := (n*max(0, float64(c.extra)-mean*mean) + 2*0.16) / (n + 2)
+				if bound := float64(e.q) - 3*math.Sqrt(variance/float64(e.n)); bound > highest {
+					want, highest = int(e.index), bound
+				}
+			}
+			if r.Best != want {
+				t.Errorf("position %d, %d simulations: move %d, want %d", k, simulations, r.Best, want)
+			}
+			if want != bestMove(r.Moves, nil) {
+				other++
+			}
+		}
+	}
+	if other == 0 {
+		t.Error("it is the most visited move everywhere")
+	}
+	for _, tc := range []struct {
+		name  string
+		moves []MoveStats
+		want  int
+	}{
+		{"few visits say little", []MoveStats{{N: 100, Q: 0.1, variance: 0.04}, {N: 20, Q: 0.15, variance: 0.04}}, 0},
+		{"surely better", []MoveStats{{N: 100, Q: 0.1, variance: 0.04}, {N: 20, Q: 0.3, variance: 0.01}}, 1},
+		{"too few visits", []MoveStats{{N: 100, Q: 0.1, variance: 0.04}, {N: 14, Q: 0.9}}, 0},
+		{"less sure of the most visited", []MoveStats{{N: 100, Q: 0.1, variance: 0.5}, {N: 90, Q: 0.1, variance: 0.01}}, 1},
+		{"a proven draw", []MoveStats{{N: 100, Q: -0.5, variance: 0.04}, {N: 90, Proven: ProvenDraw}}, 0},
+		{"a proven move to play", []MoveStats{{N: 100, Proven: ProvenDraw}, {N: 90, Q: 0.1}}, 0},
+		{"nothing is known", []MoveStats{{P: 0.5}, {P: 0.5}}, 0},
+	} {
+		if got := surest(tc.moves, nil, bestMove(tc.moves, nil), 3); got != tc.want {
+			t.Errorf("%s: move %d, want %d", tc.name, got, tc.want)
+		}
+	}
+}
+
 func TestDirichletMoments(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, alpha := range []float64{0.03, 0.3, 1, 2.5} {

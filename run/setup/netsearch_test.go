@@ -16,13 +16,13 @@ func TestSearchOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := mcts.DefaultConfig()
-	want.CPUCT, want.Gumbel.Enabled, want.FPUReduction, want.PolicyTemperature, want.CPUCTStdev = 2, true, 0, 1.6, 0.4
+	want.CPUCT, want.Gumbel.Enabled, want.FPUReduction, want.PolicyTemperature, want.CPUCTStdev, want.LCB = 2, true, 0, 1.6, 0.4, 5
 	for _, text := range []string{
 		searchText(e.Config),
 		`{"CPUCT":2,"Gumbel":{"Enabled":true,"Candidates":16,"Scale":1,"ValueScale":0.1,"MaxVisitInit":50,"Rescale":true}}`,
 	} {
 		got, err := SearchOf(map[string]string{MetaSearch: text})
-		if err != nil || got.Gumbel != want.Gumbel || got.CPUCT != 2 || got.FPUReduction != 0 || got.PolicyTemperature != want.PolicyTemperature || got.CPUCTStdev != want.CPUCTStdev || got.Simulations != want.Simulations || got.NoiseEpsilon != want.NoiseEpsilon {
+		if err != nil || got.Gumbel != want.Gumbel || got.CPUCT != 2 || got.FPUReduction != 0 || got.PolicyTemperature != want.PolicyTemperature || got.CPUCTStdev != want.CPUCTStdev || got.LCB != want.LCB || got.Simulations != want.Simulations || got.NoiseEpsilon != want.NoiseEpsilon {
 			t.Errorf("%v: %s is %+v", err, text, got)
 		}
 	}

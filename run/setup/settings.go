@@ -366,7 +366,7 @@ func SearchOf(meta map[string]string) (mcts.Config, error) {
 		s.Gumbel.Rescale, s.Gumbel.ValueScale = false, usual.Gumbel.ValueScale
 	}
 	if s.Gumbel.Enabled {
-		s.FPUReduction, s.PolicyTemperature, s.CPUCTStdev = 0, 1.6, 0.4
+		s.FPUReduction, s.PolicyTemperature, s.CPUCTStdev, s.LCB = 0, 1.6, 0.4, 5
 	}
 	return s, err
 }
