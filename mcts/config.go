@@ -106,9 +106,9 @@ type MovesLeftConfig struct {
 }
 
 // GumbelVisits is up to how many visits a net that was trained with Gumbel search plays with
-// it: PUCT scored 41.2 % against it with 400, 49.0 % with 800 and 65.5 % with 1 600 visits
+// it: PUCT with an LCB has 32 Elo less with 100 visits, as many with 200, and 50 more with 400
 // (docs/SPEEDRUN.md). Targets come from few visits, and from Gumbel search with any.
-const GumbelVisits = 1000
+const GumbelVisits = 250
 
 // ForVisits returns the search with which a net plays so many visits a move; 0 = limited by
 // time alone.

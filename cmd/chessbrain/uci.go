@@ -51,7 +51,7 @@ spins are whole numbers, of checks true or false:
   CPuctStdev          standard deviation of the values below a node at which CPuct is as given, with which it grows and
                       falls; 0 = never (default: 0.4 for nets that learnt by Gumbel search, else 0)
   PolicyTemperature   above 1 more moves are looked at (default: 1.6 for nets that learnt by Gumbel search, else 1)
-  Gumbel              Gumbel search where up to 1000 visits alone end it (default: as the net was trained)
+  Gumbel              Gumbel search where up to 250 visits alone end it (default: as the net was trained)
   SyzygyPath          directories of endgame tables, separated as in PATH
   WeightsFile         another net: what --net takes, or a run; its search comes with it
   UCI_ShowWDL, Ponder, UCI_AnalyseMode (a clock is used up to the usual time), UCI_Chess960, Clear Hash`,
