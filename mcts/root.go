@@ -95,7 +95,7 @@ func (s *Search) Root() RootStats {
 		r.Value = encoding.QDM{Q: float32(root.proven.q()), D: float32(root.proven.d()), M: root.extra}
 	}
 	r.Best = bestMove(s.moves, s.barred)
-	if s.cfg.LCB > 0 && !s.gumbel.Enabled {
+	if s.cfg.LCB > 0 && !s.gumbel.Enabled && r.Best >= 0 {
 		r.Best = surest(s.moves, s.barred, r.Best, s.cfg.LCB)
 	}
 	s.policyT = resize(s.policyT, len(edges))
