@@ -29,17 +29,17 @@ func Addresses(t testing.TB, n, offset int) string {
 			t.Fatal("no free ports")
 		}
 		port := first + rand.IntN(ports)
-		address := func(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
-		if isFree(address(port)) && isFree(address(port+offset)) {
-			all = append(all, address(port))
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			continue
+		}
+		defer l.Close() // taken until all are found, so that none is found twice
+		if other, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port+offset))); err == nil {
+			defer other.Close()
+			all = append(all, l.Addr().String())
 		}
 	}
 	return strings.Join(all, ",")
-}
-
-func isFree(address string) bool {
-	l, err := net.Listen("tcp", address)
-	return err == nil && l.Close() == nil
 }
 
 // Start starts the server of a file, which takes its key from the file's directory and
