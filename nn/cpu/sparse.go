@@ -13,9 +13,10 @@ import (
 // sparseNet is a packed sparse net.
 type sparseNet struct {
 	features      encoding.SparseFeatures
-	width, units  int       // accumulators, policy units
-	table, bias   []float32 // [NumFeatures][width], [width]
-	moves, kinds  []float32 // folded, [rows][units]
+	width, units  int           // accumulators, policy units
+	table         kernel.Stored // [NumFeatures][width]
+	bias          []float32     // [width]
+	moves, kinds  kernel.Stored // folded, [rows][units]
 	movesBias     []float32
 	kindsBias     []float32
 	policy, value kernelMat // from both accumulators to their units
@@ -31,14 +32,18 @@ func packSparse(n *nn.Net, p kernel.Precision) *sparseNet {
 		}
 		return packDense(nn.Dense{In: len(w) / len(bias), Out: len(bias), Weight: w, Bias: bias}, p)
 	}
-	get := func(name string) []float32 { return slices.Clone(n.Get(name)) }
+	rows := func(w []float32) kernel.Stored {
+		s := kernel.NewStored(len(w), p == kernel.BF16 && kernel.RowsInBF16())
+		s.Set(w)
+		return s
+	}
 	features, units := n.Arch.SparseFeatures(), n.Arch.Head(nn.Policy).Hidden
 	moves, kinds := features.Fold(n.Get("policy.moves.weight"), n.Get("policy.kinds.weight"), units)
 	movesBias, kindsBias := features.Fold(n.Get("policy.moves.bias"), n.Get("policy.kinds.bias"), 1)
 	return &sparseNet{
 		features: features,
-		width:    n.Arch.Blocks[0].Width, units: units, table: get("input.weight"), bias: get("input.bias"),
-		moves: moves, movesBias: movesBias, kinds: kinds, kindsBias: kindsBias,
+		width:    n.Arch.Blocks[0].Width, units: units, table: rows(n.Get("input.weight")), bias: slices.Clone(n.Get("input.bias")),
+		moves: rows(moves), movesBias: movesBias, kinds: rows(kinds), kindsBias: kindsBias,
 		policy: dense("policy.fc1"), value: dense("value.fc1"), valueOut: dense("value.fc2"), movesLeftOut: dense("moves_left.fc2"),
 	}
 }
@@ -88,7 +93,7 @@ func (e *Evaluator) sparseChunk(b *encoding.Batch, lo, n int) error {
 		for side, features := range [2][]uint16{in.Ours, in.Theirs} {
 			x := buf.x[(2*i+side)*s.width:][:s.width]
 			copy(x, s.bias)
-			kernel.AddRows(x, s.table, s.width, features, nil)
+			kernel.AddStoredRows(x, s.table, s.width, features, nil)
 		}
 	}
 	x := buf.x[:n*2*s.width]
@@ -100,8 +105,8 @@ func (e *Evaluator) sparseChunk(b *encoding.Batch, lo, n int) error {
 		clear(prior)
 		kernel.AddEntries(prior, s.movesBias, in.Rows)
 		kernel.AddEntries(prior, s.kindsBias, in.Kinds)
-		kernel.RowDots(prior, units, s.moves, s.units, in.Rows)
-		kernel.RowDots(prior, units, s.kinds, s.units, in.Kinds)
+		kernel.StoredRowDots(prior, units, s.moves, s.units, in.Rows)
+		kernel.StoredRowDots(prior, units, s.kinds, s.units, in.Kinds)
 	}
 	e.mul(e.value.out, buf.value, &s.valueOut, n, kernel.None)
 	if e.movesLeft.out != nil {

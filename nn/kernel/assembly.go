@@ -36,9 +36,9 @@ type assembly struct {
 	expand       asm
 	transpose    asm
 	toHalf       asm
-	widen        asm    // its inverse
-	policyDots   [2]asm // [half]
-	rows         [numRowsOps]asm
+	widen        asm                // its inverse
+	policyDots   [2]asm             // [half]
+	rows         [2][numRowsOps]asm // [half]
 	points       [2][3]asm
 	pointGrad    [2][3]asm // [half][np]
 	gradSet      asm       // grad that writes

@@ -6583,60 +6583,6 @@ row:
 	VZEROUPPER
 	RET
 
-// func rowsAddAVX512(args *byte)
-// Requires: AVX, AVX512F, SSE
-TEXT ·rowsAddAVX512(SB), NOSPLIT, $24-8
-	MOVQ    args+0(FP), AX
-	STMXCSR (SP)
-	MOVL    (SP), CX
-	ORL     $0x00008040, CX
-	MOVL    CX, 8(SP)
-	LDMXCSR 8(SP)
-	MOVQ    32(AX), CX
-	MOVQ    8(AX), DX
-	MOVQ    40(AX), BX
-	MOVQ    (AX), SI
-	MOVQ    56(AX), DI
-	MOVQ    DI, 16(SP)
-
-block:
-	MOVQ    16(AX), DI
-	MOVQ    24(AX), R8
-	MOVQ    48(AX), R9
-	VMOVUPS (SI), Z0
-	VMOVUPS 64(SI), Z1
-	VMOVUPS 128(SI), Z2
-	VMOVUPS 192(SI), Z3
-
-row:
-	MOVWQZX      (DI), R10
-	IMULQ        BX, R10
-	ADDQ         DX, R10
-	VBROADCASTSS (R8), Z4
-	VMOVUPS      (R10), Z5
-	VFMADD231PS  Z0, Z4, Z5
-	VMOVUPS      Z5, (R10)
-	VMOVUPS      64(R10), Z5
-	VFMADD231PS  Z1, Z4, Z5
-	VMOVUPS      Z5, 64(R10)
-	VMOVUPS      128(R10), Z5
-	VFMADD231PS  Z2, Z4, Z5
-	VMOVUPS      Z5, 128(R10)
-	VMOVUPS      192(R10), Z5
-	VFMADD231PS  Z3, Z4, Z5
-	VMOVUPS      Z5, 192(R10)
-	ADDQ         CX, R8
-	ADDQ         $0x02, DI
-	DECQ         R9
-	JNZ          row
-	ADDQ         $0x00000100, DX
-	ADDQ         $0x00000100, SI
-	DECQ         16(SP)
-	JNZ          block
-	LDMXCSR      (SP)
-	VZEROUPPER
-	RET
-
 // func rowsDotAVX512(args *byte)
 // Requires: AVX, AVX512F, SSE
 TEXT ·rowsDotAVX512(SB), NOSPLIT, $24-8
@@ -6703,6 +6649,189 @@ list:
 	DECQ        16(SP)
 	JNZ         block
 	LDMXCSR     (SP)
+	VZEROUPPER
+	RET
+
+// func rowsSumHalfAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·rowsSumHalfAVX512(SB), NOSPLIT, $24-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    32(AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    40(AX), BX
+	MOVQ    (AX), SI
+	MOVQ    56(AX), DI
+	MOVQ    DI, 16(SP)
+
+block:
+	MOVQ    16(AX), DI
+	MOVQ    24(AX), R8
+	MOVQ    48(AX), R9
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 192(SI), Z3
+
+row:
+	MOVWQZX      (DI), R10
+	IMULQ        BX, R10
+	ADDQ         DX, R10
+	VBROADCASTSS (R8), Z4
+	VPMOVZXWD    (R10), Z5
+	VPSLLD       $0x10, Z5, Z5
+	VFMADD231PS  Z5, Z4, Z0
+	VPMOVZXWD    32(R10), Z5
+	VPSLLD       $0x10, Z5, Z5
+	VFMADD231PS  Z5, Z4, Z1
+	VPMOVZXWD    64(R10), Z5
+	VPSLLD       $0x10, Z5, Z5
+	VFMADD231PS  Z5, Z4, Z2
+	VPMOVZXWD    96(R10), Z5
+	VPSLLD       $0x10, Z5, Z5
+	VFMADD231PS  Z5, Z4, Z3
+	ADDQ         CX, R8
+	ADDQ         $0x02, DI
+	DECQ         R9
+	JNZ          row
+	VMOVUPS      Z0, (SI)
+	VMOVUPS      Z1, 64(SI)
+	VMOVUPS      Z2, 128(SI)
+	VMOVUPS      Z3, 192(SI)
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000100, SI
+	DECQ         16(SP)
+	JNZ          block
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
+// func rowsDotHalfAVX512(args *byte)
+// Requires: AVX, AVX512BW, AVX512F, AVX512IFMA, SSE
+TEXT ·rowsDotHalfAVX512(SB), NOSPLIT, $24-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    72(AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    40(AX), BX
+	MOVQ    (AX), R8
+	MOVQ    56(AX), SI
+	MOVQ    SI, 16(SP)
+
+block:
+	MOVQ      16(AX), R9
+	MOVQ      24(AX), R10
+	MOVQ      48(AX), R11
+	VMOVUPS   (R8), Z0
+	VMOVUPS   64(R8), Z1
+	VMOVUPS   128(R8), Z2
+	VMOVUPS   192(R8), Z3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x77; BYTE $0x48; BYTE $0x72; BYTE $0xc0; // VCVTNE2PS2BF16 Z0, Z1, Z0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x67; BYTE $0x48; BYTE $0x72; BYTE $0xca; // VCVTNE2PS2BF16 Z2, Z3, Z1
+
+row:
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   R9, SI
+	MOVQ   64(AX), DI
+
+list:
+	MOVWQZX     (SI), R12
+	IMULQ       BX, R12
+	ADDQ        DX, R12
+	VMOVUPS     (R12), Z2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x52; BYTE $0xe2; // VDPBF16PS Z2, Z0, Z4
+	VMOVUPS     64(R12), Z2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x76; BYTE $0x48; BYTE $0x52; BYTE $0xea; // VDPBF16PS Z2, Z1, Z5
+	ADDQ        CX, SI
+	DECQ        DI
+	JNZ         list
+	VADDPS      Z5, Z4, Z4
+	VADDPS      Z7, Z6, Z6
+	VADDPS      Z6, Z4, Z4
+	VSHUFF32X4  $0x4e, Z4, Z4, Z2
+	VADDPS      Z2, Z4, Z4
+	VSHUFF32X4  $0xb1, Z4, Z4, Z2
+	VADDPS      Z2, Z4, Z4
+	VPERMILPS   $0x4e, Z4, Z2
+	VADDPS      Z2, Z4, Z4
+	VPERMILPS   $0xb1, Z4, Z2
+	VADDPS      Z2, Z4, Z4
+	VADDSS      (R10), X4, X4
+	VMOVSS      X4, (R10)
+	ADDQ        $0x04, R10
+	ADDQ        $0x02, R9
+	DECQ        R11
+	JNZ         row
+	ADDQ        $0x00000080, DX
+	ADDQ        $0x00000100, R8
+	DECQ        16(SP)
+	JNZ         block
+	LDMXCSR     (SP)
+	VZEROUPPER
+	RET
+
+// func rowsAddAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·rowsAddAVX512(SB), NOSPLIT, $24-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    32(AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    40(AX), BX
+	MOVQ    (AX), SI
+	MOVQ    56(AX), DI
+	MOVQ    DI, 16(SP)
+
+block:
+	MOVQ    16(AX), DI
+	MOVQ    24(AX), R8
+	MOVQ    48(AX), R9
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 192(SI), Z3
+
+row:
+	MOVWQZX      (DI), R10
+	IMULQ        BX, R10
+	ADDQ         DX, R10
+	VBROADCASTSS (R8), Z4
+	VMOVUPS      (R10), Z5
+	VFMADD231PS  Z0, Z4, Z5
+	VMOVUPS      Z5, (R10)
+	VMOVUPS      64(R10), Z5
+	VFMADD231PS  Z1, Z4, Z5
+	VMOVUPS      Z5, 64(R10)
+	VMOVUPS      128(R10), Z5
+	VFMADD231PS  Z2, Z4, Z5
+	VMOVUPS      Z5, 128(R10)
+	VMOVUPS      192(R10), Z5
+	VFMADD231PS  Z3, Z4, Z5
+	VMOVUPS      Z5, 192(R10)
+	ADDQ         CX, R8
+	ADDQ         $0x02, DI
+	DECQ         R9
+	JNZ          row
+	ADDQ         $0x00000100, DX
+	ADDQ         $0x00000100, SI
+	DECQ         16(SP)
+	JNZ          block
+	LDMXCSR      (SP)
 	VZEROUPPER
 	RET
 
@@ -18241,76 +18370,6 @@ row:
 	VZEROUPPER
 	RET
 
-// func rowsAddAVX2(args *byte)
-// Requires: AVX, FMA3, SSE
-TEXT ·rowsAddAVX2(SB), NOSPLIT, $24-8
-	MOVQ    args+0(FP), AX
-	STMXCSR (SP)
-	MOVL    (SP), CX
-	ORL     $0x00008040, CX
-	MOVL    CX, 8(SP)
-	LDMXCSR 8(SP)
-	MOVQ    32(AX), CX
-	MOVQ    8(AX), DX
-	MOVQ    40(AX), BX
-	MOVQ    (AX), SI
-	MOVQ    56(AX), DI
-	MOVQ    DI, 16(SP)
-
-block:
-	MOVQ    16(AX), DI
-	MOVQ    24(AX), R8
-	MOVQ    48(AX), R9
-	VMOVUPS (SI), Y0
-	VMOVUPS 32(SI), Y1
-	VMOVUPS 64(SI), Y2
-	VMOVUPS 96(SI), Y3
-	VMOVUPS 128(SI), Y4
-	VMOVUPS 160(SI), Y5
-	VMOVUPS 192(SI), Y6
-	VMOVUPS 224(SI), Y7
-
-row:
-	MOVWQZX      (DI), R10
-	IMULQ        BX, R10
-	ADDQ         DX, R10
-	VBROADCASTSS (R8), Y8
-	VMOVUPS      (R10), Y9
-	VFMADD231PS  Y0, Y8, Y9
-	VMOVUPS      Y9, (R10)
-	VMOVUPS      32(R10), Y9
-	VFMADD231PS  Y1, Y8, Y9
-	VMOVUPS      Y9, 32(R10)
-	VMOVUPS      64(R10), Y9
-	VFMADD231PS  Y2, Y8, Y9
-	VMOVUPS      Y9, 64(R10)
-	VMOVUPS      96(R10), Y9
-	VFMADD231PS  Y3, Y8, Y9
-	VMOVUPS      Y9, 96(R10)
-	VMOVUPS      128(R10), Y9
-	VFMADD231PS  Y4, Y8, Y9
-	VMOVUPS      Y9, 128(R10)
-	VMOVUPS      160(R10), Y9
-	VFMADD231PS  Y5, Y8, Y9
-	VMOVUPS      Y9, 160(R10)
-	VMOVUPS      192(R10), Y9
-	VFMADD231PS  Y6, Y8, Y9
-	VMOVUPS      Y9, 192(R10)
-	VMOVUPS      224(R10), Y9
-	VFMADD231PS  Y7, Y8, Y9
-	VMOVUPS      Y9, 224(R10)
-	ADDQ         CX, R8
-	ADDQ         $0x02, DI
-	DECQ         R9
-	JNZ          row
-	ADDQ         $0x00000100, DX
-	ADDQ         $0x00000100, SI
-	DECQ         16(SP)
-	JNZ          block
-	LDMXCSR      (SP)
-	VZEROUPPER
-	RET
-
 // func rowsDotAVX2(args *byte)
 // Requires: AVX, FMA3, SSE
 TEXT ·rowsDotAVX2(SB), NOSPLIT, $24-8
@@ -18383,6 +18442,76 @@ list:
 	DECQ        16(SP)
 	JNZ         block
 	LDMXCSR     (SP)
+	VZEROUPPER
+	RET
+
+// func rowsAddAVX2(args *byte)
+// Requires: AVX, FMA3, SSE
+TEXT ·rowsAddAVX2(SB), NOSPLIT, $24-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    32(AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    40(AX), BX
+	MOVQ    (AX), SI
+	MOVQ    56(AX), DI
+	MOVQ    DI, 16(SP)
+
+block:
+	MOVQ    16(AX), DI
+	MOVQ    24(AX), R8
+	MOVQ    48(AX), R9
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	VMOVUPS 64(SI), Y2
+	VMOVUPS 96(SI), Y3
+	VMOVUPS 128(SI), Y4
+	VMOVUPS 160(SI), Y5
+	VMOVUPS 192(SI), Y6
+	VMOVUPS 224(SI), Y7
+
+row:
+	MOVWQZX      (DI), R10
+	IMULQ        BX, R10
+	ADDQ         DX, R10
+	VBROADCASTSS (R8), Y8
+	VMOVUPS      (R10), Y9
+	VFMADD231PS  Y0, Y8, Y9
+	VMOVUPS      Y9, (R10)
+	VMOVUPS      32(R10), Y9
+	VFMADD231PS  Y1, Y8, Y9
+	VMOVUPS      Y9, 32(R10)
+	VMOVUPS      64(R10), Y9
+	VFMADD231PS  Y2, Y8, Y9
+	VMOVUPS      Y9, 64(R10)
+	VMOVUPS      96(R10), Y9
+	VFMADD231PS  Y3, Y8, Y9
+	VMOVUPS      Y9, 96(R10)
+	VMOVUPS      128(R10), Y9
+	VFMADD231PS  Y4, Y8, Y9
+	VMOVUPS      Y9, 128(R10)
+	VMOVUPS      160(R10), Y9
+	VFMADD231PS  Y5, Y8, Y9
+	VMOVUPS      Y9, 160(R10)
+	VMOVUPS      192(R10), Y9
+	VFMADD231PS  Y6, Y8, Y9
+	VMOVUPS      Y9, 192(R10)
+	VMOVUPS      224(R10), Y9
+	VFMADD231PS  Y7, Y8, Y9
+	VMOVUPS      Y9, 224(R10)
+	ADDQ         CX, R8
+	ADDQ         $0x02, DI
+	DECQ         R9
+	JNZ          row
+	ADDQ         $0x00000100, DX
+	ADDQ         $0x00000100, SI
+	DECQ         16(SP)
+	JNZ          block
+	LDMXCSR      (SP)
 	VZEROUPPER
 	RET
 

@@ -16,6 +16,11 @@ const RowBlock = 64
 
 // AddRows sets y += the sum of rows, each times its weight where weights is not nil.
 func AddRows(y, table []float32, stride int, rows []uint16, weights []float32) {
+	AddStoredRows(y, Stored{F32: table}, stride, rows, weights)
+}
+
+// AddStoredRows is AddRows with a table that may be bf16.
+func AddStoredRows(y []float32, table Stored, stride int, rows []uint16, weights []float32) {
 	if rowsVec(rowsSum, y, table, stride, rows, weights) {
 		return
 	}
@@ -24,13 +29,15 @@ func AddRows(y, table []float32, stride int, rows []uint16, weights []float32) {
 		if weights != nil {
 			w = weights[i]
 		}
-		Axpy(y, w, table[int(r)*stride:][:len(y)])
+		for j := range y {
+			y[j] += w * table.float(int(r)*stride+j)
+		}
 	}
 }
 
 // AddToRows adds x to rows, times the row's weight where weights is not nil.
 func AddToRows(table []float32, stride int, rows []uint16, weights, x []float32) {
-	if rowsVec(rowsAdd, x, table, stride, rows, weights) {
+	if rowsVec(rowsAdd, x, Stored{F32: table}, stride, rows, weights) {
 		return
 	}
 	for i, r := range rows {
@@ -45,18 +52,29 @@ func AddToRows(table []float32, stride int, rows []uint16, weights, x []float32)
 // RowDots adds to dots their rows' products with x. Each has one row of each list that lies
 // beside dots in rows, list after list.
 func RowDots(dots, x, table []float32, stride int, rows []uint16) {
+	StoredRowDots(dots, x, Stored{F32: table}, stride, rows)
+}
+
+// StoredRowDots is RowDots with a table that may be bf16; x is rounded to it then.
+func StoredRowDots(dots, x []float32, table Stored, stride int, rows []uint16) {
 	if len(dots) == 0 || rowsVec(rowsDot, x, table, stride, rows, dots) {
 		return
 	}
 	for i, r := range rows {
 		sum := float32(0)
-		row := table[int(r)*stride:][:len(x)]
 		for j, v := range x {
-			sum += v * row[j]
+			if table.half() {
+				v = Half(halfBits(v)).Float()
+			}
+			sum += v * table.float(int(r)*stride+j)
 		}
 		dots[i%len(dots)] += sum
 	}
 }
+
+// RowsInBF16 says whether the active tier takes sums and products of rows from tables in
+// bf16.
+func RowsInBF16() bool { return HasBF16() && vectors().rows[1][rowsSum] != nil }
 
 // AddEntries adds to sums their entries of a table, which entries names as RowDots' rows are.
 func AddEntries(sums, table []float32, entries []uint16) {
@@ -135,17 +153,17 @@ func below(limit int, of []uint16) bool {
 }
 
 // rowsVec runs op, whose weights are 1 where nil, or returns false where the tier has no kernel for it.
-func rowsVec(op rowsOp, x, table []float32, stride int, rows []uint16, weights []float32) bool {
+func rowsVec(op rowsOp, x []float32, table Stored, stride int, rows []uint16, weights []float32) bool {
 	if len(x)%RowBlock != 0 || stride < len(x) {
 		panic("kernel: rows are not of whole blocks")
 	}
 	if len(rows) == 0 || len(x) == 0 {
 		return true
 	}
-	if !below((len(table)-len(x)+stride)/stride, rows) { // so many rows it has
+	if !below((table.len()-len(x)+stride)/stride, rows) { // so many rows it has
 		panic("kernel: a row behind the end of its table")
 	}
-	f := vectors().rows[op]
+	f := vectors().rows[index(table.half())][op]
 	if f == nil {
 		return false
 	}
@@ -162,8 +180,8 @@ func rowsVec(op rowsOp, x, table []float32, stride int, rows []uint16, weights [
 		panic("kernel: lists of rows are not alike")
 	}
 	a := rowsArgs{
-		x: at(x, 0), table: at(table, 0), rows: &rows[0], weights: at(weights, 0), step: uintptr(step),
-		stride: uintptr(stride * f32), n: uintptr(n), blocks: uintptr(len(x) / RowBlock),
+		x: at(x, 0), table: table.at(0), rows: &rows[0], weights: at(weights, 0), step: uintptr(step),
+		stride: uintptr(stride * table.size()), n: uintptr(n), blocks: uintptr(len(x) / RowBlock),
 		lists: uintptr(len(rows) / n), apart: uintptr(n * 2),
 	}
 	run(f, &a)

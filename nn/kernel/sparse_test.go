@@ -87,6 +87,41 @@ func TestRowLists(t *testing.T) {
 	}
 }
 
+// The same of tables in bf16 as with what they are when they are widened, and x rounded too.
+func TestStoredRowLists(t *testing.T) {
+	rng := newRand(t)
+	for _, width := range []int{64, 128, 320} {
+		c := newRowCase(rng, width, 50, 75)
+		c.stride = width
+		half := NewStored(50*width, true)
+		half.Set(c.table[:50*width])
+		table, x := half.Floats(make([]float32, 50*width)), make([]float32, width)
+		for i, v := range c.x {
+			x[i] = Half(halfBits(v)).Float()
+		}
+		near := func(t *testing.T, what string, got, want []float32) {
+			t.Helper()
+			for i, v := range got {
+				if math.Abs(float64(v-want[i])) > 1e-4*math.Max(1, math.Abs(float64(want[i]))) {
+					t.Fatalf("width %d: %s[%d] is %v, want %v", width, what, i, v, want[i])
+				}
+			}
+		}
+		forTiers(t, func(t *testing.T) {
+			for _, weights := range [][]float32{nil, c.weights} {
+				got, want := slices.Clone(c.x), slices.Clone(c.x)
+				AddStoredRows(got, half, width, c.rows, weights)
+				AddRows(want, table, width, c.rows, weights)
+				near(t, "sums", got, want)
+			}
+			got, want := slices.Clone(c.weights[:15]), slices.Clone(c.weights[:15])
+			StoredRowDots(got, c.x, half, width, c.rows)
+			RowDots(want, x, table, width, c.rows)
+			near(t, "products", got, want)
+		})
+	}
+}
+
 // Rows that are not in the table are refused before anything is read or written.
 func TestRowListsRefuse(t *testing.T) {
 	rng := newRand(t)
@@ -96,6 +131,7 @@ func TestRowListsRefuse(t *testing.T) {
 		"sum":   func() { AddRows(c.x, c.table[c.first:], c.stride, c.rows, nil) },
 		"add":   func() { AddToRows(c.table[c.first:], c.stride, c.rows, nil, c.x) },
 		"dots":  func() { RowDots(c.weights, c.x, c.table[c.first:], c.stride, c.rows) },
+		"half":  func() { StoredRowDots(c.weights, c.x, NewStored(10*c.stride, true), c.stride, c.rows) },
 		"width": func() { AddRows(c.x[:63], c.table, c.stride, c.rows[:1], nil) },
 		"short": func() { AddRows(c.x, c.table[:63:63], c.stride, []uint16{0}, nil) },
 	} {

@@ -53,7 +53,7 @@ var neon = assembly{
 	points:     [2][3]asm{1: {1: point8x16BF16NEON}},
 	pointGrad:  [2][3]asm{1: {1: pointGrad4x16BF16NEON}},
 	gradSet:    gradSet4x16NEON,
-	rows:       [numRowsOps]asm{rowsSum: rowsSumNEON, rowsAdd: rowsAddNEON, rowsDot: rowsDotNEON},
+	rows:       [2][numRowsOps]asm{{rowsSum: rowsSumNEON, rowsAdd: rowsAddNEON, rowsDot: rowsDotNEON}},
 	weights:    [2]asm{winogradWeightsNEON, winogradWeightsHalfNEON},
 	input:      [2]asm{winogradInputNEON, winogradInputHalfNEON},
 	output:     [2][2]asm{{winogradOutputNEON, winogradOutputSumsNEON}, {1: winogradOutputSumsHalfNEON}},

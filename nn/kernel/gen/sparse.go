@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -22,15 +24,24 @@ func genSparse(v isa) {
 		VMULPS(a, x, x)
 		return x
 	})
-	rowList(v, "rowsSum", "adds the rows of a list, times their weights, to x.", true, func(x reg.VecVirtual, row Mem, weight reg.VecVirtual) {
-		VFMADD231PS(row, weight, x)
-	})
-	rowList(v, "rowsAdd", "adds x, times their weights, to the rows of a list.", false, func(x reg.VecVirtual, row Mem, weight reg.VecVirtual) {
+	for _, s := range []format{floats, halfRows} {
+		if !slices.Contains(v.formats, s) {
+			continue
+		}
+		rowList(v, s, "rowsSum", "adds the rows of a list, times their weights, to x.", true, func(x reg.VecVirtual, row Mem, weight reg.VecVirtual) {
+			if s == floats {
+				VFMADD231PS(row, weight, x)
+			} else {
+				VFMADD231PS(s.load(v, row), weight, x)
+			}
+		})
+		rowDots(v, s)
+	}
+	rowList(v, floats, "rowsAdd", "adds x, times their weights, to the rows of a list.", false, func(x reg.VecVirtual, row Mem, weight reg.VecVirtual) {
 		sum := v.copyOf(row)
 		VFMADD231PS(x, weight, sum)
 		VMOVUPS(sum, row)
 	})
-	rowDots(v)
 }
 
 // rowBlock is bytes of a block of a row, kernel.RowBlock floats.
@@ -38,14 +49,14 @@ const rowBlock = 4 * panelBytes
 
 // rowList emits a pass over the rows of a list, with a block of x in registers, for each
 // block of their width. store says that the block is changed, and written at the end.
-func rowList(v isa, name, doc string, store bool, op func(x reg.VecVirtual, row Mem, weight reg.VecVirtual)) {
-	v.kernel(name, "rowsArgs", doc, func(f *frame) {
+func rowList(v isa, s format, name, doc string, store bool, op func(x reg.VecVirtual, row Mem, weight reg.VecVirtual)) {
+	v.kernel(name+s.suffix(), "rowsArgs", doc, func(f *frame) {
 		step, table, stride := f.load("step"), f.load("table"), f.load("stride")
-		rowBlocks(v, f, table, store, func(x []reg.VecVirtual, list, weights reg.GPVirtual) {
+		rowBlocks(v, f, s, table, store, func(x []reg.VecVirtual, list, weights reg.GPVirtual) {
 			row, weight := rowAt(list, table, stride), v.vec()
 			VBROADCASTSS(Mem{Base: weights}, weight)
 			for i, r := range x {
-				op(r, Mem{Base: row, Disp: i * v.size}, weight)
+				op(r, Mem{Base: row, Disp: s.bytes(i * v.size)}, weight)
 			}
 			ADDQ(step, weights)
 		})
@@ -53,12 +64,12 @@ func rowList(v isa, name, doc string, store bool, op func(x reg.VecVirtual, row 
 }
 
 // rowDots emits the products of sums of rows, one of each list, with x, which it adds to
-// the weights.
-func rowDots(v isa) {
-	v.kernel("rowsDot", "rowsArgs", "adds the products of sums of rows, one of each list, with x to weights.", func(f *frame) {
+// the weights. With rows in bf16, x is rounded to it.
+func rowDots(v isa, s format) {
+	v.kernel("rowsDot"+s.suffix(), "rowsArgs", "adds the products of sums of rows, one of each list, with x to weights.", func(f *frame) {
 		apart, table, stride := f.load("apart"), f.load("table"), f.load("stride")
 		at, lists := GP64(), GP64()
-		rowBlocks(v, f, table, false, func(x []reg.VecVirtual, list, weights reg.GPVirtual) {
+		rowBlocks(v, f, s, table, false, func(x []reg.VecVirtual, list, weights reg.GPVirtual) {
 			sums := v.vecs(4)
 			v.zero(sums...)
 			MOVQ(list, at)
@@ -66,7 +77,12 @@ func rowDots(v isa) {
 			loop("list", lists, func() {
 				row := rowAt(at, table, stride)
 				for i, r := range x {
-					VFMADD231PS(Mem{Base: row, Disp: i * v.size}, r, sums[i%len(sums)])
+					m := Mem{Base: row, Disp: i * v.size}
+					if s == floats {
+						VFMADD231PS(m, r, sums[i%len(sums)])
+					} else {
+						dpBF16(v.copyOf(m), r, sums[i%len(sums)])
+					}
 				}
 				ADDQ(apart, at)
 			})
@@ -93,7 +109,8 @@ func rowAt(list, table, stride reg.GPVirtual) reg.GPVirtual {
 
 // rowBlocks emits body for each row of a list, within each block of the width, of which x
 // has that block in registers, and writes x back if store. body goes on with the weights.
-func rowBlocks(v isa, f *frame, table reg.GPVirtual, store bool, body func(x []reg.VecVirtual, list, weights reg.GPVirtual)) {
+// Rows are stored in s; where x is not written, it is rounded to that.
+func rowBlocks(v isa, f *frame, s format, table reg.GPVirtual, store bool, body func(x []reg.VecVirtual, list, weights reg.GPVirtual)) {
 	x, blocks := f.load("x"), f.local("blocks")
 	list, weights, left := GP64(), GP64(), GP64()
 	registers := v.vecs(rowBlock / v.size)
@@ -104,8 +121,12 @@ func rowBlocks(v isa, f *frame, table reg.GPVirtual, store bool, body func(x []r
 		for i, r := range registers {
 			VMOVUPS(Mem{Base: x, Disp: i * v.size}, r)
 		}
+		factors := registers
+		if s == halfRows && !store {
+			factors = []reg.VecVirtual{toBF16Halves(registers[0], registers[1]), toBF16Halves(registers[2], registers[3])}
+		}
 		loop("row", left, func() {
-			body(registers, list, weights)
+			body(factors, list, weights)
 			ADDQ(Imm(2), list)
 		})
 		if store {
@@ -113,7 +134,7 @@ func rowBlocks(v isa, f *frame, table reg.GPVirtual, store bool, body func(x []r
 				VMOVUPS(r, Mem{Base: x, Disp: i * v.size})
 			}
 		}
-		ADDQ(U32(rowBlock), table)
+		ADDQ(U32(uint32(s.bytes(rowBlock))), table)
 		ADDQ(U32(rowBlock), x)
 	})
 }
