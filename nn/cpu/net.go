@@ -58,8 +58,8 @@ var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn
 // New packs a net: batch norm is folded, and the columns of layers after a
 // convolution go from channel*64 + square to square*channels + channel. n is not
 // kept. Errors wrap nn.ErrArch, nn.ErrParams or nn.ErrNotFinite. p is the precision
-// of products; BF16 means FP32 where the active tier has none (kernel.HasBF16), and
-// for layers of few outputs.
+// of products, and of the tables of a sparse net; BF16 means FP32 where the active tier
+// has none (kernel.HasBF16, kernel.RowsInBF16), and for layers of few outputs.
 func New(n *nn.Net, p kernel.Precision) (*Net, error) {
 	if err := cmp.Or(n.Validate(), n.CheckFinite(), n.Arch.Only("inference on a CPU", kinds...)); err != nil {
 		return nil, fmt.Errorf("cpu: %w", err)
