@@ -66,9 +66,12 @@ func (f SparseFeatures) moveLists(folded bool) int {
 // man that it then threatens, one that is worth more or is not defended; the squares where
 // it goes and from where; and where it goes as seen from their king, and from ours.
 func (s *Sparse) moves(legal []uint16) {
-	n, lists := len(legal), s.Features.moveLists(s.Folded)
-	s.Rows, s.Kinds = slices.Grow(s.Rows[:0], n)[:n], slices.Grow(s.Kinds[:0], n*lists)[:n*lists]
-	rows, kinds := s.Rows, s.Kinds
+	n, lists := len(legal), 1+s.Features.moveLists(s.Folded)
+	s.Rows = slices.Grow(s.Rows[:0], n*lists)[:n*lists]
+	rows, kinds, behind := s.Rows[:n], s.Rows[n:], uint16(NumPolicy)
+	if !s.Folded {
+		s.Rows, s.Kinds, behind = rows, kinds, 0
+	}
 	theirs, mirror := &s.attacks[1], uint16(0)
 	if s.mirrored {
 		mirror = 7
@@ -95,7 +98,7 @@ func (s *Sparse) moves(legal []uint16) {
 		target, origin := theirs.level(to), theirs.level(from)
 		kind := man*moveCaptures + captured
 		if coarse {
-			kinds[i] = (kind*moveTargets+min(target, byMinor))*moveOrigins + min(origin, byPawn)
+			kinds[i] = behind + (kind*moveTargets+min(target, byMinor))*moveOrigins + min(origin, byPawn)
 			continue
 		}
 		arrives := man
@@ -119,7 +122,7 @@ func (s *Sparse) moves(legal []uint16) {
 		k := kinds[i:]
 		if s.Folded {
 			rows[i] += man * NumPolicy
-			k[0], k[n] = first*numOutcomes+outcome, foldedThreats+threatens
+			k[0], k[n] = foldedFirsts+first*numOutcomes+outcome, foldedThreats+threatens
 			k[2*n], k[3*n] = foldedOffsets+place+assault, foldedOffsets+shelterKinds-assaultKinds+place+shelter
 			continue
 		}

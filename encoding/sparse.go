@@ -65,7 +65,7 @@ func (f SparseFeatures) NumFeatures() int {
 // files are mirrored. Rows and Kinds say the same of its legal moves.
 type Sparse struct {
 	Features     SparseFeatures // what Set writes
-	Folded       bool           // Rows and Kinds are rows of the tables that Fold makes
+	Folded       bool           // Rows are those of the table that Fold makes, list after list, and Kinds are none
 	Ours, Theirs []uint16       // below NumFeatures; of SparseAttackers, the first kind of each move is one of ours
 	Rows         []uint16       // of each legal move the policy index as the side to move sees the board
 	Kinds        []uint16       // and its kinds, below NumMoveKinds: MoveKinds lists like Rows, one behind the other

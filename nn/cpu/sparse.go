@@ -16,9 +16,8 @@ type sparseNet struct {
 	width, units  int           // accumulators, policy units
 	table         kernel.Stored // [NumFeatures][width]
 	bias          []float32     // [width]
-	moves, kinds  kernel.Stored // folded, [rows][units]
+	moves         kernel.Stored // folded, [rows][units]
 	movesBias     []float32
-	kindsBias     []float32
 	policy, value kernelMat // from both accumulators to their units
 	valueOut      kernelMat
 	movesLeftOut  kernelMat // packed is nil without
@@ -38,12 +37,13 @@ func packSparse(n *nn.Net, p kernel.Precision) *sparseNet {
 		return s
 	}
 	features, units := n.Arch.SparseFeatures(), n.Arch.Head(nn.Policy).Hidden
-	moves, kinds := features.Fold(n.Get("policy.moves.weight"), n.Get("policy.kinds.weight"), units)
-	movesBias, kindsBias := features.Fold(n.Get("policy.moves.bias"), n.Get("policy.kinds.bias"), 1)
+	fold := func(name string, width int) []float32 {
+		return features.Fold(n.Get("policy.moves."+name), n.Get("policy.kinds."+name), width)
+	}
 	return &sparseNet{
 		features: features,
 		width:    n.Arch.Blocks[0].Width, units: units, table: rows(n.Get("input.weight")), bias: slices.Clone(n.Get("input.bias")),
-		moves: rows(moves), movesBias: movesBias, kinds: rows(kinds), kindsBias: kindsBias,
+		moves: rows(fold("weight", units)), movesBias: fold("bias", 1),
 		policy: dense("policy.fc1"), value: dense("value.fc1"), valueOut: dense("value.fc2"), movesLeftOut: dense("moves_left.fc2"),
 	}
 }
@@ -104,9 +104,7 @@ func (e *Evaluator) sparseChunk(b *encoding.Batch, lo, n int) error {
 		in, prior, units := &buf.inputs[i], b.PriorOf(lo+i), buf.policy[i*s.units:][:s.units]
 		clear(prior)
 		kernel.AddEntries(prior, s.movesBias, in.Rows)
-		kernel.AddEntries(prior, s.kindsBias, in.Kinds)
 		kernel.StoredRowDots(prior, units, s.moves, s.units, in.Rows)
-		kernel.StoredRowDots(prior, units, s.kinds, s.units, in.Kinds)
 	}
 	e.mul(e.value.out, buf.value, &s.valueOut, n, kernel.None)
 	if e.movesLeft.out != nil {
