@@ -2,8 +2,6 @@ package chess
 
 import "math/bits"
 
-//go:generate go test -run TestMagics -update .
-
 // Bit masks of files and ranks, bit i = square i.
 const (
 	fileA uint64 = 0x0101010101010101
@@ -17,55 +15,49 @@ const (
 	darkSquares uint64 = 0xAA55AA55AA55AA55
 )
 
-// slider is one field's entry into sliderTable: the attacked set for occupancy
-// occ is sliderTable[off + (occ&mask)*mul>>shift].
-type slider struct {
-	mask, mul uint64
-	off       uint32
-	shift     uint32
-}
-
-const (
-	// sliderSlots is the table's size, a power of two so that a mask replaces
-	// the bounds check; 107 648 slots of it are used.
-	sliderSlots = 1 << 17
-	sliderWrap  = sliderSlots - 1
-)
-
 var (
-	sliderTable   [sliderSlots]uint64
-	rookSliders   [64]slider
-	bishopSliders [64]slider
-
 	knightTable = stepTable([8][2]int{{1, 2}, {2, 1}, {2, -1}, {1, -2}, {-1, -2}, {-2, -1}, {-2, 1}, {-1, 2}})
 	kingTable   = stepTable([8][2]int{{0, 1}, {1, 1}, {1, 0}, {1, -1}, {0, -1}, {-1, -1}, {-1, 0}, {-1, 1}})
 	// pawnTable holds the fields that a pawn of the mover attacks.
 	pawnTable = stepTable([8][2]int{{-1, 1}, {1, 1}})
 
-	rookRays   = rayTable(rookDirections)
-	bishopRays = rayTable(bishopDirections)
+	rookRays   = rayTable(rookDirections[:])
+	bishopRays = rayTable(bishopDirections[:])
+	// rising and falling hold the other fields of a field's two diagonals.
+	rising  = rayTable(bishopDirections[:2])
+	falling = rayTable(bishopDirections[2:])
+	// rankTable holds what a rook of each file attacks on the first rank, by the blockers
+	// on the files b to g.
+	rankTable = rookRanks()
 	// between holds the fields strictly between two fields on one line, else 0.
 	between = betweenTable()
-
-	_ = fillSliders()
 )
 
 var (
-	rookDirections   = [4][2]int{{0, 1}, {1, 0}, {0, -1}, {-1, 0}}
-	bishopDirections = [4][2]int{{1, 1}, {1, -1}, {-1, -1}, {-1, 1}}
+	rookDirections   = [4][2]int{{1, 0}, {-1, 0}, {0, 1}, {0, -1}}
+	bishopDirections = [4][2]int{{1, 1}, {-1, -1}, {1, -1}, {-1, 1}}
 )
 
 // RookAttacks returns the fields that a rook on sq, below 64, attacks, the first blocker
 // of each ray included whatever its colour.
 func RookAttacks(sq Square, occ uint64) uint64 {
-	s := &rookSliders[sq&63]
-	return sliderTable[(uint64(s.off)+(occ&s.mask)*s.mul>>(s.shift&63))&sliderWrap]
+	sq &= 63
+	return along(sq, fileA<<(sq&7)^1<<sq, occ) | uint64(rankTable[sq&7][occ>>(sq&56+1)&63])<<(sq&56)
 }
 
 // BishopAttacks is RookAttacks for a bishop.
 func BishopAttacks(sq Square, occ uint64) uint64 {
-	s := &bishopSliders[sq&63]
-	return sliderTable[(uint64(s.off)+(occ&s.mask)*s.mul>>(s.shift&63))&sliderWrap]
+	sq &= 63
+	return along(sq, rising[sq], occ) | along(sq, falling[sq], occ)
+}
+
+// along returns the fields of a line through sq that a slider attacks; the line has at most
+// one field of each rank. To take the slider from the blockers borrows from the first one
+// above it: what changes is as far as it sees. Below, the same on the board upside down.
+func along(sq Square, line, occ uint64) uint64 {
+	occ &= line
+	slider := uint64(1) << (sq & 63)
+	return (occ - slider ^ bits.ReverseBytes64(bits.ReverseBytes64(occ)-bits.ReverseBytes64(slider))) & line
 }
 
 // Attacks returns the fields that a man of the side to move attacks from sq, the first
@@ -105,49 +97,21 @@ func pop(set *uint64) Square {
 	return sq
 }
 
-// walk returns the fields on the rays from sq up to and including the first
-// blocker; inner leaves out each ray's last field before the edge.
-func walk(sq int, occ uint64, dirs [4][2]int, inner bool) uint64 {
+// walk returns the fields on the rays from sq up to and including the first blocker.
+func walk(sq int, occ uint64, dirs [][2]int) uint64 {
 	var set uint64
 	for _, d := range dirs {
-		f, r := sq&7+d[0], sq>>3+d[1]
-		for onBoard(f, r) {
-			if inner && !onBoard(f+d[0], r+d[1]) {
-				break
-			}
+		for f, r := sq&7+d[0], sq>>3+d[1]; onBoard(f, r); f, r = f+d[0], r+d[1] {
 			set |= 1 << (r*8 + f)
 			if occ>>(r*8+f)&1 != 0 {
 				break
 			}
-			f, r = f+d[0], r+d[1]
 		}
 	}
 	return set
 }
 
 func onBoard(f, r int) bool { return f >= 0 && f < 8 && r >= 0 && r < 8 }
-
-func fillSliders() bool {
-	off := uint32(0)
-	fill := func(table *[64]slider, muls *[64]uint64, dirs [4][2]int) {
-		for sq := range 64 {
-			mask := walk(sq, 0, dirs, true)
-			n := bits.OnesCount64(mask)
-			s := slider{mask: mask, mul: muls[sq], off: off, shift: uint32(64 - n)}
-			for sub := uint64(0); ; {
-				sliderTable[uint64(off)+sub*s.mul>>s.shift] = walk(sq, sub, dirs, false)
-				if sub = (sub - mask) & mask; sub == 0 {
-					break
-				}
-			}
-			table[sq] = s
-			off += 1 << n
-		}
-	}
-	fill(&rookSliders, &rookMultipliers, rookDirections)
-	fill(&bishopSliders, &bishopMultipliers, bishopDirections)
-	return true
-}
 
 func stepTable(steps [8][2]int) (t [64]uint64) {
 	for sq := range 64 {
@@ -160,19 +124,28 @@ func stepTable(steps [8][2]int) (t [64]uint64) {
 	return t
 }
 
-func rayTable(dirs [4][2]int) (t [64]uint64) {
+func rayTable(dirs [][2]int) (t [64]uint64) {
 	for sq := range 64 {
-		t[sq] = walk(sq, 0, dirs, false)
+		t[sq] = walk(sq, 0, dirs)
+	}
+	return t
+}
+
+func rookRanks() (t [8][64]uint8) {
+	for file := range 8 {
+		for blockers := range 64 {
+			t[file][blockers] = uint8(walk(file, uint64(blockers)<<1, rookDirections[:2]))
+		}
 	}
 	return t
 }
 
 func betweenTable() (t [64][64]uint64) {
 	for a := range 64 {
-		for _, dirs := range [2][4][2]int{rookDirections, bishopDirections} {
+		for _, dirs := range [2][][2]int{rookDirections[:], bishopDirections[:]} {
 			for b := range 64 {
-				if walk(a, 0, dirs, false)>>b&1 != 0 {
-					t[a][b] = walk(a, 1<<b, dirs, false) & walk(b, 1<<a, dirs, false)
+				if walk(a, 0, dirs)>>b&1 != 0 {
+					t[a][b] = walk(a, 1<<b, dirs) & walk(b, 1<<a, dirs)
 				}
 			}
 		}

@@ -208,16 +208,16 @@ func TestAccessors(t *testing.T) {
 	}
 }
 
-// TestSliders holds the table look-ups against walking the rays, for every field
+// TestSliders holds the subtractions against walking the rays, for every field
 // and blockers from random games.
 func TestSliders(t *testing.T) {
 	walkRandom(t, 5, starts, 500, func(h *History, _ *MoveList) {
 		occ := h.Board().Occupied()
 		for sq := range 64 {
-			if got, want := RookAttacks(Square(sq), occ), walk(sq, occ, rookDirections, false); got != want {
+			if got, want := RookAttacks(Square(sq), occ), walk(sq, occ, rookDirections[:]); got != want {
 				t.Fatalf("rook on %v, occupied %#x: %#x, want %#x", Square(sq), occ, got, want)
 			}
-			if got, want := BishopAttacks(Square(sq), occ), walk(sq, occ, bishopDirections, false); got != want {
+			if got, want := BishopAttacks(Square(sq), occ), walk(sq, occ, bishopDirections[:]); got != want {
 				t.Fatalf("bishop on %v, occupied %#x: %#x, want %#x", Square(sq), occ, got, want)
 			}
 		}

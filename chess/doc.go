@@ -21,10 +21,9 @@
 //	}
 //
 // Legality comes from masks (fields that answer a check, lines of pins, fields
-// safe for the king), so no move is tried out, en passant excepted. Sliders use
-// tables indexed by multiplication (magic bitboards; magics_test.go finds
-// the multipliers in magics_gen.go). The tables are built once when the
-// package is loaded, in about two milliseconds.
+// safe for the king), so no move is tried out, en passant excepted. What sliders
+// attack is computed line by line by subtraction (hyperbola quintessence): tables
+// of all of it would take the caches from the nets.
 //
 // A Board may be read by any number of goroutines at once; a History belongs to one.
 package chess
