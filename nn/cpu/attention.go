@@ -277,7 +277,7 @@ func (e *Evaluator) menSay(c *attentionBody, masks *[encoding.NumMasks]uint64) [
 		}
 	}
 	copy(buf.said, c.bias)
-	kernel.AddRows(buf.said, c.table, len(c.bias), buf.rows, nil)
+	kernel.AddRows(buf.said, kernel.Stored{F32: c.table}, len(c.bias), buf.rows, nil)
 	return buf.said
 }
 
@@ -326,7 +326,7 @@ func (e *Evaluator) attentionLogits(h *attentionPolicy, b *encoding.Batch, first
 	e.mul(e.policyQK, e.policyEmbedded, &h.qk, rows, kernel.None)
 	for i := range n {
 		qk, prior := e.policyQK[i*encoding.NumSquares*2*h.units:], b.PriorOf(first+i)
-		keys := qk[h.units:]
+		keys := kernel.Stored{F32: qk[h.units:]}
 		clear(prior)
 		for j, idx := range b.LegalOf(first + i) {
 			at := int(h.moves[idx])

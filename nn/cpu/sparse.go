@@ -93,7 +93,7 @@ func (e *Evaluator) sparseChunk(b *encoding.Batch, lo, n int) error {
 		for side, features := range [2][]uint16{in.Ours, in.Theirs} {
 			x := buf.x[(2*i+side)*s.width:][:s.width]
 			copy(x, s.bias)
-			kernel.AddStoredRows(x, s.table, s.width, features, nil)
+			kernel.AddRows(x, s.table, s.width, features, nil)
 		}
 	}
 	x := buf.x[:n*2*s.width]
@@ -104,7 +104,7 @@ func (e *Evaluator) sparseChunk(b *encoding.Batch, lo, n int) error {
 		in, prior, units := &buf.inputs[i], b.PriorOf(lo+i), buf.policy[i*s.units:][:s.units]
 		clear(prior)
 		kernel.AddEntries(prior, s.movesBias, in.Rows)
-		kernel.StoredRowDots(prior, units, s.moves, s.units, in.Rows)
+		kernel.RowDots(prior, units, s.moves, s.units, in.Rows)
 	}
 	e.mul(e.value.out, buf.value, &s.valueOut, n, kernel.None)
 	if e.movesLeft.out != nil {

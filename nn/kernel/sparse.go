@@ -15,12 +15,7 @@ const RowBlock = 64
 // multiple of RowBlock. A row may be listed more than once. Sums run in the list's order.
 
 // AddRows sets y += the sum of rows, each times its weight where weights is not nil.
-func AddRows(y, table []float32, stride int, rows []uint16, weights []float32) {
-	AddStoredRows(y, Stored{F32: table}, stride, rows, weights)
-}
-
-// AddStoredRows is AddRows with a table that may be bf16.
-func AddStoredRows(y []float32, table Stored, stride int, rows []uint16, weights []float32) {
+func AddRows(y []float32, table Stored, stride int, rows []uint16, weights []float32) {
 	if rowsVec(rowsSum, y, table, stride, rows, weights) {
 		return
 	}
@@ -35,28 +30,19 @@ func AddStoredRows(y []float32, table Stored, stride int, rows []uint16, weights
 	}
 }
 
-// AddToRows adds x to rows, times the row's weight where weights is not nil.
+// AddToRows adds x to rows, times the row's weight.
 func AddToRows(table []float32, stride int, rows []uint16, weights, x []float32) {
 	if rowsVec(rowsAdd, x, Stored{F32: table}, stride, rows, weights) {
 		return
 	}
 	for i, r := range rows {
-		w := float32(1)
-		if weights != nil {
-			w = weights[i]
-		}
-		Axpy(table[int(r)*stride:], w, x)
+		Axpy(table[int(r)*stride:], weights[i], x)
 	}
 }
 
-// RowDots adds to dots their rows' products with x. Each has one row of each list that lies
-// beside dots in rows, list after list.
-func RowDots(dots, x, table []float32, stride int, rows []uint16) {
-	StoredRowDots(dots, x, Stored{F32: table}, stride, rows)
-}
-
-// StoredRowDots is RowDots with a table that may be bf16; x is rounded to it then.
-func StoredRowDots(dots, x []float32, table Stored, stride int, rows []uint16) {
+// RowDots adds to dots their rows' products with x, which is rounded to bf16 where the table
+// is. Each has one row of each list that lies beside dots in rows, list after list.
+func RowDots(dots, x []float32, table Stored, stride int, rows []uint16) {
 	if len(dots) == 0 || rowsVec(rowsDot, x, table, stride, rows, dots) {
 		return
 	}

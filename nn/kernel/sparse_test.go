@@ -70,13 +70,13 @@ func TestRowLists(t *testing.T) {
 							for j := range width {
 								at := int(r)*c.stride + j
 								wantY[j] += c.weight(i, weighted) * float64(table[at])
-								wantTable[c.first+at] += c.weight(i, weighted) * float64(c.x[j])
+								wantTable[c.first+at] += float64(c.weights[i]) * float64(c.x[j])
 								wantDots[i%numDots] += float64(table[at]) * float64(c.x[j])
 							}
 						}
-						AddRows(y, table, c.stride, c.rows, weights)
-						AddToRows(added[c.first:], c.stride, c.rows, weights, c.x)
-						RowDots(dots, c.x, table, c.stride, c.rows)
+						AddRows(y, f32s(table), c.stride, c.rows, weights)
+						AddToRows(added[c.first:], c.stride, c.rows, c.weights, c.x)
+						RowDots(dots, c.x, f32s(table), c.stride, c.rows)
 						near(t, "y", y, wantY)
 						near(t, "table", added, wantTable)
 						near(t, "dots", dots, wantDots)
@@ -110,13 +110,13 @@ func TestStoredRowLists(t *testing.T) {
 		forTiers(t, func(t *testing.T) {
 			for _, weights := range [][]float32{nil, c.weights} {
 				got, want := slices.Clone(c.x), slices.Clone(c.x)
-				AddStoredRows(got, half, width, c.rows, weights)
-				AddRows(want, table, width, c.rows, weights)
+				AddRows(got, half, width, c.rows, weights)
+				AddRows(want, f32s(table), width, c.rows, weights)
 				near(t, "sums", got, want)
 			}
 			got, want := slices.Clone(c.weights[:15]), slices.Clone(c.weights[:15])
-			StoredRowDots(got, c.x, half, width, c.rows)
-			RowDots(want, x, table, width, c.rows)
+			RowDots(got, c.x, half, width, c.rows)
+			RowDots(want, x, f32s(table), width, c.rows)
 			near(t, "products", got, want)
 		})
 	}
@@ -128,12 +128,12 @@ func TestRowListsRefuse(t *testing.T) {
 	c := newRowCase(rng, 64, 10, 4)
 	c.rows[2] = 10
 	for name, f := range map[string]func(){
-		"sum":   func() { AddRows(c.x, c.table[c.first:], c.stride, c.rows, nil) },
-		"add":   func() { AddToRows(c.table[c.first:], c.stride, c.rows, nil, c.x) },
-		"dots":  func() { RowDots(c.weights, c.x, c.table[c.first:], c.stride, c.rows) },
-		"half":  func() { StoredRowDots(c.weights, c.x, NewStored(10*c.stride, true), c.stride, c.rows) },
-		"width": func() { AddRows(c.x[:63], c.table, c.stride, c.rows[:1], nil) },
-		"short": func() { AddRows(c.x, c.table[:63:63], c.stride, []uint16{0}, nil) },
+		"sum":   func() { AddRows(c.x, f32s(c.table[c.first:]), c.stride, c.rows, nil) },
+		"add":   func() { AddToRows(c.table[c.first:], c.stride, c.rows, c.weights, c.x) },
+		"dots":  func() { RowDots(c.weights, c.x, f32s(c.table[c.first:]), c.stride, c.rows) },
+		"half":  func() { RowDots(c.weights, c.x, NewStored(10*c.stride, true), c.stride, c.rows) },
+		"width": func() { AddRows(c.x[:63], f32s(c.table), c.stride, c.rows[:1], nil) },
+		"short": func() { AddRows(c.x, f32s(c.table[:63:63]), c.stride, []uint16{0}, nil) },
 	} {
 		forTiers(t, func(t *testing.T) {
 			defer func() {
@@ -194,10 +194,10 @@ func TestSquaredClippedReLU(t *testing.T) {
 func BenchmarkRowLists(b *testing.B) {
 	c := newRowCase(newRand(b), 128, 3000, 32)
 	for name, f := range map[string]func(){
-		"sum":      func() { AddRows(c.x, c.table, c.stride, c.rows, nil) },
-		"weighted": func() { AddRows(c.x, c.table, c.stride, c.rows, c.weights) },
-		"add":      func() { AddToRows(c.table, c.stride, c.rows, nil, c.x) },
-		"dots":     func() { RowDots(c.weights, c.x, c.table, c.stride, c.rows) },
+		"sum":      func() { AddRows(c.x, f32s(c.table), c.stride, c.rows, nil) },
+		"weighted": func() { AddRows(c.x, f32s(c.table), c.stride, c.rows, c.weights) },
+		"add":      func() { AddToRows(c.table, c.stride, c.rows, c.weights, c.x) },
+		"dots":     func() { RowDots(c.weights, c.x, f32s(c.table), c.stride, c.rows) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
