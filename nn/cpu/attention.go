@@ -277,7 +277,7 @@ func (e *Evaluator) menSay(c *attentionBody, masks *[encoding.NumMasks]uint64) [
 		}
 	}
 	copy(buf.said, c.bias)
-	kernel.AddRows(buf.said, kernel.Stored{F32: c.table}, len(c.bias), buf.rows, nil)
+	kernel.AddRows(buf.said, c.table, len(c.bias), buf.rows, nil)
 	return buf.said
 }
 

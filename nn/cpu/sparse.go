@@ -14,7 +14,8 @@ import (
 type sparseNet struct {
 	features      encoding.SparseFeatures
 	width, units  int           // accumulators, policy units
-	table         kernel.Stored // [NumFeatures][width]
+	table         []float32     // [NumFeatures][width], or
+	packed        []kernel.Half // the same, for sums
 	bias          []float32     // [width]
 	moves         kernel.Stored // folded, [rows][units]
 	movesBias     []float32
@@ -31,21 +32,24 @@ func packSparse(n *nn.Net, p kernel.Precision) *sparseNet {
 		}
 		return packDense(nn.Dense{In: len(w) / len(bias), Out: len(bias), Weight: w, Bias: bias}, p)
 	}
-	rows := func(w []float32) kernel.Stored {
-		s := kernel.NewStored(len(w), p == kernel.BF16 && kernel.RowsInBF16())
-		s.Set(w)
-		return s
-	}
 	features, units := n.Arch.SparseFeatures(), n.Arch.Head(nn.Policy).Hidden
 	fold := func(name string, width int) []float32 {
 		return features.Fold(n.Get("policy.moves."+name), n.Get("policy.kinds."+name), width)
 	}
-	return &sparseNet{
+	half, table, moves := p == kernel.BF16 && kernel.RowsInBF16(), n.Get("input.weight"), fold("weight", units)
+	s := &sparseNet{
 		features: features,
-		width:    n.Arch.Blocks[0].Width, units: units, table: rows(n.Get("input.weight")), bias: slices.Clone(n.Get("input.bias")),
-		moves: rows(fold("weight", units)), movesBias: fold("bias", 1),
+		width:    n.Arch.Blocks[0].Width, units: units, bias: slices.Clone(n.Get("input.bias")),
+		moves: kernel.NewStored(len(moves), half), movesBias: fold("bias", 1),
 		policy: dense("policy.fc1"), value: dense("value.fc1"), valueOut: dense("value.fc2"), movesLeftOut: dense("moves_left.fc2"),
 	}
+	s.moves.Set(moves)
+	if half {
+		s.packed = kernel.PackRows(table)
+	} else {
+		s.table = slices.Clone(table)
+	}
+	return s
 }
 
 // sparseBuffers are an evaluator's for a sparse net.
@@ -93,7 +97,11 @@ func (e *Evaluator) sparseChunk(b *encoding.Batch, lo, n int) error {
 		for side, features := range [2][]uint16{in.Ours, in.Theirs} {
 			x := buf.x[(2*i+side)*s.width:][:s.width]
 			copy(x, s.bias)
-			kernel.AddRows(x, s.table, s.width, features, nil)
+			if s.packed != nil {
+				kernel.AddPackedRows(x, s.packed, features)
+			} else {
+				kernel.AddRows(x, s.table, s.width, features, nil)
+			}
 		}
 	}
 	x := buf.x[:n*2*s.width]

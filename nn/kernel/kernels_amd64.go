@@ -294,12 +294,17 @@ func flatSquareBackwardAVX512(args *byte)
 //go:noescape
 func rowsSumAVX512(args *byte)
 
+// rowsAddAVX512 adds x, times their weights, to the rows of a list. args is a *rowsArgs.
+//
+//go:noescape
+func rowsAddAVX512(args *byte)
+
 // rowsDotAVX512 adds the products of sums of rows, one of each list, with x to weights. args is a *rowsArgs.
 //
 //go:noescape
 func rowsDotAVX512(args *byte)
 
-// rowsSumHalfAVX512 adds the rows of a list, times their weights, to x. args is a *rowsArgs.
+// rowsSumHalfAVX512 adds the rows of a list, packed by PackRows, to x. args is a *rowsArgs.
 //
 //go:noescape
 func rowsSumHalfAVX512(args *byte)
@@ -308,11 +313,6 @@ func rowsSumHalfAVX512(args *byte)
 //
 //go:noescape
 func rowsDotHalfAVX512(args *byte)
-
-// rowsAddAVX512 adds x, times their weights, to the rows of a list. args is a *rowsArgs.
-//
-//go:noescape
-func rowsAddAVX512(args *byte)
 
 // transpose16AVX512 transposes blocks of 16 rows of 16 floats. args is a *transposeArgs.
 //
@@ -624,15 +624,15 @@ func flatSquareBackwardAVX2(args *byte)
 //go:noescape
 func rowsSumAVX2(args *byte)
 
-// rowsDotAVX2 adds the products of sums of rows, one of each list, with x to weights. args is a *rowsArgs.
-//
-//go:noescape
-func rowsDotAVX2(args *byte)
-
 // rowsAddAVX2 adds x, times their weights, to the rows of a list. args is a *rowsArgs.
 //
 //go:noescape
 func rowsAddAVX2(args *byte)
+
+// rowsDotAVX2 adds the products of sums of rows, one of each list, with x to weights. args is a *rowsArgs.
+//
+//go:noescape
+func rowsDotAVX2(args *byte)
 
 // transpose16AVX2 transposes blocks of 16 rows of 16 floats. args is a *transposeArgs.
 //

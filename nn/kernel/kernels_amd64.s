@@ -6583,6 +6583,60 @@ row:
 	VZEROUPPER
 	RET
 
+// func rowsAddAVX512(args *byte)
+// Requires: AVX, AVX512F, SSE
+TEXT ·rowsAddAVX512(SB), NOSPLIT, $24-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    32(AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    40(AX), BX
+	MOVQ    (AX), SI
+	MOVQ    56(AX), DI
+	MOVQ    DI, 16(SP)
+
+block:
+	MOVQ    16(AX), DI
+	MOVQ    24(AX), R8
+	MOVQ    48(AX), R9
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 192(SI), Z3
+
+row:
+	MOVWQZX      (DI), R10
+	IMULQ        BX, R10
+	ADDQ         DX, R10
+	VBROADCASTSS (R8), Z4
+	VMOVUPS      (R10), Z5
+	VFMADD231PS  Z0, Z4, Z5
+	VMOVUPS      Z5, (R10)
+	VMOVUPS      64(R10), Z5
+	VFMADD231PS  Z1, Z4, Z5
+	VMOVUPS      Z5, 64(R10)
+	VMOVUPS      128(R10), Z5
+	VFMADD231PS  Z2, Z4, Z5
+	VMOVUPS      Z5, 128(R10)
+	VMOVUPS      192(R10), Z5
+	VFMADD231PS  Z3, Z4, Z5
+	VMOVUPS      Z5, 192(R10)
+	ADDQ         CX, R8
+	ADDQ         $0x02, DI
+	DECQ         R9
+	JNZ          row
+	ADDQ         $0x00000100, DX
+	ADDQ         $0x00000100, SI
+	DECQ         16(SP)
+	JNZ          block
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
 // func rowsDotAVX512(args *byte)
 // Requires: AVX, AVX512F, SSE
 TEXT ·rowsDotAVX512(SB), NOSPLIT, $24-8
@@ -6682,18 +6736,14 @@ row:
 	IMULQ        BX, R10
 	ADDQ         DX, R10
 	VBROADCASTSS (R8), Z4
-	VPMOVZXWD    (R10), Z5
-	VPSLLD       $0x10, Z5, Z5
-	VFMADD231PS  Z5, Z4, Z0
-	VPMOVZXWD    32(R10), Z5
-	VPSLLD       $0x10, Z5, Z5
-	VFMADD231PS  Z5, Z4, Z1
-	VPMOVZXWD    64(R10), Z5
-	VPSLLD       $0x10, Z5, Z5
-	VFMADD231PS  Z5, Z4, Z2
-	VPMOVZXWD    96(R10), Z5
-	VPSLLD       $0x10, Z5, Z5
-	VFMADD231PS  Z5, Z4, Z3
+	VMOVUPS      (R10), Z4
+	VPSLLD       $0x10, Z4, Z5
+	VADDPS       Z5, Z0, Z0
+	VADDPS       Z4, Z1, Z1
+	VMOVUPS      64(R10), Z4
+	VPSLLD       $0x10, Z4, Z5
+	VADDPS       Z5, Z2, Z2
+	VADDPS       Z4, Z3, Z3
 	ADDQ         CX, R8
 	ADDQ         $0x02, DI
 	DECQ         R9
@@ -6778,60 +6828,6 @@ list:
 	DECQ        16(SP)
 	JNZ         block
 	LDMXCSR     (SP)
-	VZEROUPPER
-	RET
-
-// func rowsAddAVX512(args *byte)
-// Requires: AVX, AVX512F, SSE
-TEXT ·rowsAddAVX512(SB), NOSPLIT, $24-8
-	MOVQ    args+0(FP), AX
-	STMXCSR (SP)
-	MOVL    (SP), CX
-	ORL     $0x00008040, CX
-	MOVL    CX, 8(SP)
-	LDMXCSR 8(SP)
-	MOVQ    32(AX), CX
-	MOVQ    8(AX), DX
-	MOVQ    40(AX), BX
-	MOVQ    (AX), SI
-	MOVQ    56(AX), DI
-	MOVQ    DI, 16(SP)
-
-block:
-	MOVQ    16(AX), DI
-	MOVQ    24(AX), R8
-	MOVQ    48(AX), R9
-	VMOVUPS (SI), Z0
-	VMOVUPS 64(SI), Z1
-	VMOVUPS 128(SI), Z2
-	VMOVUPS 192(SI), Z3
-
-row:
-	MOVWQZX      (DI), R10
-	IMULQ        BX, R10
-	ADDQ         DX, R10
-	VBROADCASTSS (R8), Z4
-	VMOVUPS      (R10), Z5
-	VFMADD231PS  Z0, Z4, Z5
-	VMOVUPS      Z5, (R10)
-	VMOVUPS      64(R10), Z5
-	VFMADD231PS  Z1, Z4, Z5
-	VMOVUPS      Z5, 64(R10)
-	VMOVUPS      128(R10), Z5
-	VFMADD231PS  Z2, Z4, Z5
-	VMOVUPS      Z5, 128(R10)
-	VMOVUPS      192(R10), Z5
-	VFMADD231PS  Z3, Z4, Z5
-	VMOVUPS      Z5, 192(R10)
-	ADDQ         CX, R8
-	ADDQ         $0x02, DI
-	DECQ         R9
-	JNZ          row
-	ADDQ         $0x00000100, DX
-	ADDQ         $0x00000100, SI
-	DECQ         16(SP)
-	JNZ          block
-	LDMXCSR      (SP)
 	VZEROUPPER
 	RET
 
@@ -18370,6 +18366,76 @@ row:
 	VZEROUPPER
 	RET
 
+// func rowsAddAVX2(args *byte)
+// Requires: AVX, FMA3, SSE
+TEXT ·rowsAddAVX2(SB), NOSPLIT, $24-8
+	MOVQ    args+0(FP), AX
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 8(SP)
+	LDMXCSR 8(SP)
+	MOVQ    32(AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    40(AX), BX
+	MOVQ    (AX), SI
+	MOVQ    56(AX), DI
+	MOVQ    DI, 16(SP)
+
+block:
+	MOVQ    16(AX), DI
+	MOVQ    24(AX), R8
+	MOVQ    48(AX), R9
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	VMOVUPS 64(SI), Y2
+	VMOVUPS 96(SI), Y3
+	VMOVUPS 128(SI), Y4
+	VMOVUPS 160(SI), Y5
+	VMOVUPS 192(SI), Y6
+	VMOVUPS 224(SI), Y7
+
+row:
+	MOVWQZX      (DI), R10
+	IMULQ        BX, R10
+	ADDQ         DX, R10
+	VBROADCASTSS (R8), Y8
+	VMOVUPS      (R10), Y9
+	VFMADD231PS  Y0, Y8, Y9
+	VMOVUPS      Y9, (R10)
+	VMOVUPS      32(R10), Y9
+	VFMADD231PS  Y1, Y8, Y9
+	VMOVUPS      Y9, 32(R10)
+	VMOVUPS      64(R10), Y9
+	VFMADD231PS  Y2, Y8, Y9
+	VMOVUPS      Y9, 64(R10)
+	VMOVUPS      96(R10), Y9
+	VFMADD231PS  Y3, Y8, Y9
+	VMOVUPS      Y9, 96(R10)
+	VMOVUPS      128(R10), Y9
+	VFMADD231PS  Y4, Y8, Y9
+	VMOVUPS      Y9, 128(R10)
+	VMOVUPS      160(R10), Y9
+	VFMADD231PS  Y5, Y8, Y9
+	VMOVUPS      Y9, 160(R10)
+	VMOVUPS      192(R10), Y9
+	VFMADD231PS  Y6, Y8, Y9
+	VMOVUPS      Y9, 192(R10)
+	VMOVUPS      224(R10), Y9
+	VFMADD231PS  Y7, Y8, Y9
+	VMOVUPS      Y9, 224(R10)
+	ADDQ         CX, R8
+	ADDQ         $0x02, DI
+	DECQ         R9
+	JNZ          row
+	ADDQ         $0x00000100, DX
+	ADDQ         $0x00000100, SI
+	DECQ         16(SP)
+	JNZ          block
+	LDMXCSR      (SP)
+	VZEROUPPER
+	RET
+
 // func rowsDotAVX2(args *byte)
 // Requires: AVX, FMA3, SSE
 TEXT ·rowsDotAVX2(SB), NOSPLIT, $24-8
@@ -18442,76 +18508,6 @@ list:
 	DECQ        16(SP)
 	JNZ         block
 	LDMXCSR     (SP)
-	VZEROUPPER
-	RET
-
-// func rowsAddAVX2(args *byte)
-// Requires: AVX, FMA3, SSE
-TEXT ·rowsAddAVX2(SB), NOSPLIT, $24-8
-	MOVQ    args+0(FP), AX
-	STMXCSR (SP)
-	MOVL    (SP), CX
-	ORL     $0x00008040, CX
-	MOVL    CX, 8(SP)
-	LDMXCSR 8(SP)
-	MOVQ    32(AX), CX
-	MOVQ    8(AX), DX
-	MOVQ    40(AX), BX
-	MOVQ    (AX), SI
-	MOVQ    56(AX), DI
-	MOVQ    DI, 16(SP)
-
-block:
-	MOVQ    16(AX), DI
-	MOVQ    24(AX), R8
-	MOVQ    48(AX), R9
-	VMOVUPS (SI), Y0
-	VMOVUPS 32(SI), Y1
-	VMOVUPS 64(SI), Y2
-	VMOVUPS 96(SI), Y3
-	VMOVUPS 128(SI), Y4
-	VMOVUPS 160(SI), Y5
-	VMOVUPS 192(SI), Y6
-	VMOVUPS 224(SI), Y7
-
-row:
-	MOVWQZX      (DI), R10
-	IMULQ        BX, R10
-	ADDQ         DX, R10
-	VBROADCASTSS (R8), Y8
-	VMOVUPS      (R10), Y9
-	VFMADD231PS  Y0, Y8, Y9
-	VMOVUPS      Y9, (R10)
-	VMOVUPS      32(R10), Y9
-	VFMADD231PS  Y1, Y8, Y9
-	VMOVUPS      Y9, 32(R10)
-	VMOVUPS      64(R10), Y9
-	VFMADD231PS  Y2, Y8, Y9
-	VMOVUPS      Y9, 64(R10)
-	VMOVUPS      96(R10), Y9
-	VFMADD231PS  Y3, Y8, Y9
-	VMOVUPS      Y9, 96(R10)
-	VMOVUPS      128(R10), Y9
-	VFMADD231PS  Y4, Y8, Y9
-	VMOVUPS      Y9, 128(R10)
-	VMOVUPS      160(R10), Y9
-	VFMADD231PS  Y5, Y8, Y9
-	VMOVUPS      Y9, 160(R10)
-	VMOVUPS      192(R10), Y9
-	VFMADD231PS  Y6, Y8, Y9
-	VMOVUPS      Y9, 192(R10)
-	VMOVUPS      224(R10), Y9
-	VFMADD231PS  Y7, Y8, Y9
-	VMOVUPS      Y9, 224(R10)
-	ADDQ         CX, R8
-	ADDQ         $0x02, DI
-	DECQ         R9
-	JNZ          row
-	ADDQ         $0x00000100, DX
-	ADDQ         $0x00000100, SI
-	DECQ         16(SP)
-	JNZ          block
-	LDMXCSR      (SP)
 	VZEROUPPER
 	RET
 

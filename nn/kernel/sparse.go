@@ -15,8 +15,8 @@ const RowBlock = 64
 // multiple of RowBlock. A row may be listed more than once. Sums run in the list's order.
 
 // AddRows sets y += the sum of rows, each times its weight where weights is not nil.
-func AddRows(y []float32, table Stored, stride int, rows []uint16, weights []float32) {
-	if rowsVec(rowsSum, y, table, stride, rows, weights) {
+func AddRows(y, table []float32, stride int, rows []uint16, weights []float32) {
+	if rowsVec(rowsSum, y, Stored{F32: table}, stride, rows, weights) {
 		return
 	}
 	for i, r := range rows {
@@ -24,8 +24,44 @@ func AddRows(y []float32, table Stored, stride int, rows []uint16, weights []flo
 		if weights != nil {
 			w = weights[i]
 		}
-		for j := range y {
-			y[j] += w * table.float(int(r)*stride+j)
+		Axpy(y, w, table[int(r)*stride:][:len(y)])
+	}
+}
+
+// PackRows packs a table for [AddPackedRows], in half of its memory. Of each two panels of a
+// row, word i has number i of the first one in its lower half, in bf16. The whole word is
+// number i of the second one: its upper half is that with which it comes next to it.
+func PackRows(table []float32) []Half {
+	packed := make([]Half, len(table))
+	for b := 0; b < len(table); b += 2 * panel {
+		for i := range panel {
+			low, bits := halfBits(table[b+i]), math.Float32bits(table[b+panel+i])
+			high := uint16(bits >> 16)
+			switch more := int(low) - int(bits&0xffff); {
+			case more > 1<<15 && high<<1 != 0: // zero stays nearly that
+				high--
+			case more < -1<<15:
+				high++
+			}
+			packed[b+2*i], packed[b+2*i+1] = Half(low), Half(high)
+		}
+	}
+	return packed
+}
+
+// AddPackedRows sets y += the sum of rows of a packed table, which are as wide as y.
+func AddPackedRows(y []float32, table []Half, rows []uint16) {
+	if rowsVec(rowsSum, y, Stored{BF16: table}, len(y), rows, nil) {
+		return
+	}
+	for _, r := range rows {
+		row := table[int(r)*len(y):]
+		for b := 0; b < len(y); b += 2 * panel {
+			for i := range panel {
+				low, high := row[b+2*i], row[b+2*i+1]
+				y[b+i] += low.Float()
+				y[b+panel+i] += math.Float32frombits(uint32(high)<<16 | uint32(low))
+			}
 		}
 	}
 }
@@ -58,8 +94,8 @@ func RowDots(dots, x []float32, table Stored, stride int, rows []uint16) {
 	}
 }
 
-// RowsInBF16 says whether the active tier takes sums and products of rows from tables in
-// bf16.
+// RowsInBF16 says whether the active tier has kernels for packed rows, and for products with
+// tables in bf16.
 func RowsInBF16() bool { return HasBF16() && vectors().rows[1][rowsSum] != nil }
 
 // AddEntries adds to sums their entries of a table, which entries names as RowDots' rows are.

@@ -74,7 +74,7 @@ func TestRowLists(t *testing.T) {
 								wantDots[i%numDots] += float64(table[at]) * float64(c.x[j])
 							}
 						}
-						AddRows(y, f32s(table), c.stride, c.rows, weights)
+						AddRows(y, table, c.stride, c.rows, weights)
 						AddToRows(added[c.first:], c.stride, c.rows, c.weights, c.x)
 						RowDots(dots, c.x, f32s(table), c.stride, c.rows)
 						near(t, "y", y, wantY)
@@ -87,37 +87,63 @@ func TestRowLists(t *testing.T) {
 	}
 }
 
-// The same of tables in bf16 as with what they are when they are widened, and x rounded too.
-func TestStoredRowLists(t *testing.T) {
+// Products with a table in bf16 are those of its numbers with x rounded alike.
+func TestStoredRowDots(t *testing.T) {
 	rng := newRand(t)
 	for _, width := range []int{64, 128, 320} {
 		c := newRowCase(rng, width, 50, 75)
-		c.stride = width
 		half := NewStored(50*width, true)
 		half.Set(c.table[:50*width])
 		table, x := half.Floats(make([]float32, 50*width)), make([]float32, width)
 		for i, v := range c.x {
 			x[i] = Half(halfBits(v)).Float()
 		}
-		near := func(t *testing.T, what string, got, want []float32) {
-			t.Helper()
-			for i, v := range got {
-				if math.Abs(float64(v-want[i])) > 1e-4*math.Max(1, math.Abs(float64(want[i]))) {
-					t.Fatalf("width %d: %s[%d] is %v, want %v", width, what, i, v, want[i])
-				}
-			}
-		}
 		forTiers(t, func(t *testing.T) {
-			for _, weights := range [][]float32{nil, c.weights} {
-				got, want := slices.Clone(c.x), slices.Clone(c.x)
-				AddRows(got, half, width, c.rows, weights)
-				AddRows(want, f32s(table), width, c.rows, weights)
-				near(t, "sums", got, want)
-			}
 			got, want := slices.Clone(c.weights[:15]), slices.Clone(c.weights[:15])
 			RowDots(got, c.x, half, width, c.rows)
 			RowDots(want, x, f32s(table), width, c.rows)
-			near(t, "products", got, want)
+			for i, v := range got {
+				if math.Abs(float64(v-want[i])) > 1e-4*math.Max(1, math.Abs(float64(want[i]))) {
+					t.Fatalf("width %d: product %d is %v, want %v", width, i, v, want[i])
+				}
+			}
+		})
+	}
+}
+
+// A packed row is within the error of bf16 of what it was, and sums are those of such rows.
+func TestPackedRows(t *testing.T) {
+	const numRows = 50
+	rng := newRand(t)
+	for _, width := range []int{64, 128, 320} {
+		c := newRowCase(rng, width, numRows, 75)
+		table := c.table[:numRows*width]
+		copy(table, []float32{0, 1, -1, 1e-30, float32(math.Copysign(0, -1))})
+		copy(table[panel:], []float32{1.999999, 0, float32(math.Copysign(0, -1)), -1, 2}) // of the same words
+		packed := PackRows(table)
+		forTiers(t, func(t *testing.T) {
+			sums := make([]float64, width)
+			for r := range uint16(numRows) {
+				row := make([]float32, width)
+				AddPackedRows(row, packed, []uint16{r})
+				for i, v := range row {
+					if want := table[int(r)*width+i]; math.Abs(float64(v-want)) > math.Abs(float64(want))/256+1e-38 {
+						t.Fatalf("width %d: number %d of row %d is %v, want %v", width, i, r, v, want)
+					}
+					for _, listed := range c.rows {
+						if listed == r {
+							sums[i] += float64(v)
+						}
+					}
+				}
+			}
+			got := make([]float32, width)
+			AddPackedRows(got, packed, c.rows)
+			for i, v := range got {
+				if math.Abs(float64(v)-sums[i]) > 1e-4 {
+					t.Fatalf("width %d: sum %d is %v, want %v", width, i, v, sums[i])
+				}
+			}
 		})
 	}
 }
@@ -128,12 +154,12 @@ func TestRowListsRefuse(t *testing.T) {
 	c := newRowCase(rng, 64, 10, 4)
 	c.rows[2] = 10
 	for name, f := range map[string]func(){
-		"sum":   func() { AddRows(c.x, f32s(c.table[c.first:]), c.stride, c.rows, nil) },
+		"sum":   func() { AddRows(c.x, c.table[c.first:], c.stride, c.rows, nil) },
 		"add":   func() { AddToRows(c.table[c.first:], c.stride, c.rows, c.weights, c.x) },
 		"dots":  func() { RowDots(c.weights, c.x, f32s(c.table[c.first:]), c.stride, c.rows) },
 		"half":  func() { RowDots(c.weights, c.x, NewStored(10*c.stride, true), c.stride, c.rows) },
-		"width": func() { AddRows(c.x[:63], f32s(c.table), c.stride, c.rows[:1], nil) },
-		"short": func() { AddRows(c.x, f32s(c.table[:63:63]), c.stride, []uint16{0}, nil) },
+		"width": func() { AddRows(c.x[:63], c.table, c.stride, c.rows[:1], nil) },
+		"short": func() { AddRows(c.x, c.table[:63:63], c.stride, []uint16{0}, nil) },
 	} {
 		forTiers(t, func(t *testing.T) {
 			defer func() {
@@ -194,8 +220,8 @@ func TestSquaredClippedReLU(t *testing.T) {
 func BenchmarkRowLists(b *testing.B) {
 	c := newRowCase(newRand(b), 128, 3000, 32)
 	for name, f := range map[string]func(){
-		"sum":      func() { AddRows(c.x, f32s(c.table), c.stride, c.rows, nil) },
-		"weighted": func() { AddRows(c.x, f32s(c.table), c.stride, c.rows, c.weights) },
+		"sum":      func() { AddRows(c.x, c.table, c.stride, c.rows, nil) },
+		"weighted": func() { AddRows(c.x, c.table, c.stride, c.rows, c.weights) },
 		"add":      func() { AddToRows(c.table, c.stride, c.rows, c.weights, c.x) },
 		"dots":     func() { RowDots(c.weights, c.x, f32s(c.table), c.stride, c.rows) },
 	} {

@@ -148,7 +148,7 @@ func (l *sparseLayers) forward(s span) {
 		for side, features := range [2][]uint16{in.Ours, in.Theirs} {
 			pre := l.pre[(2*i+side)*l.width:][:l.width]
 			copy(pre, l.bias.data)
-			kernel.AddRows(pre, kernel.Stored{F32: l.table.data}, l.width, features, nil)
+			kernel.AddRows(pre, l.table.data, l.width, features, nil)
 		}
 	}
 	x := s.rows(l.x, 2*l.width)
@@ -246,9 +246,9 @@ func (l *sparseLayers) backward(s span) {
 			from, to := b.LegalStart[s.lo+i], b.LegalStart[s.lo+i+1]
 			d, units := l.dLogit[from:to], dp[i*l.units:][:l.units]
 			in := &l.rows[s.lo+i]
-			kernel.AddRows(units, kernel.Stored{F32: l.moves.data}, l.units, in.Rows, d)
+			kernel.AddRows(units, l.moves.data, l.units, in.Rows, d)
 			for kinds := range in.KindLists() {
-				kernel.AddRows(units, kernel.Stored{F32: l.kinds.data}, l.units, kinds, d)
+				kernel.AddRows(units, l.kinds.data, l.units, kinds, d)
 			}
 		}
 		back(l.policyIn, s.rows(l.p, l.units), dp)
@@ -288,7 +288,7 @@ func (l *sparseLayers) tableGrad(lo, hi int) {
 	grad := l.table.grad[lo*l.width : hi*l.width]
 	clear(grad)
 	for k := range l.readers {
-		dx := kernel.Stored{F32: l.dx[k*l.listed*2*l.width:]}
+		dx := l.dx[k*l.listed*2*l.width:]
 		for r := range hi - lo {
 			kernel.AddRows(grad[r*l.width:][:l.width], dx, l.width, l.readers[k].of(lo+r), nil)
 		}

@@ -24,24 +24,32 @@ func genSparse(v isa) {
 		VMULPS(a, x, x)
 		return x
 	})
-	for _, s := range []format{floats, halfRows} {
-		if !slices.Contains(v.formats, s) {
-			continue
+	rowList(v, floats, "rowsSum", "adds the rows of a list, times their weights, to x.", true, func(x []reg.VecVirtual, row reg.GPVirtual, weight reg.VecVirtual) {
+		for i, r := range x {
+			VFMADD231PS(Mem{Base: row, Disp: i * v.size}, weight, r)
 		}
-		rowList(v, s, "rowsSum", "adds the rows of a list, times their weights, to x.", true, func(x reg.VecVirtual, row Mem, weight reg.VecVirtual) {
-			if s == floats {
-				VFMADD231PS(row, weight, x)
-			} else {
-				VFMADD231PS(s.load(v, row), weight, x)
-			}
-		})
-		rowDots(v, s)
-	}
-	rowList(v, floats, "rowsAdd", "adds x, times their weights, to the rows of a list.", false, func(x reg.VecVirtual, row Mem, weight reg.VecVirtual) {
-		sum := v.copyOf(row)
-		VFMADD231PS(x, weight, sum)
-		VMOVUPS(sum, row)
 	})
+	rowList(v, floats, "rowsAdd", "adds x, times their weights, to the rows of a list.", false, func(x []reg.VecVirtual, row reg.GPVirtual, weight reg.VecVirtual) {
+		for i, r := range x {
+			m := Mem{Base: row, Disp: i * v.size}
+			sum := v.copyOf(m)
+			VFMADD231PS(r, weight, sum)
+			VMOVUPS(sum, m)
+		}
+	})
+	rowDots(v, floats)
+	if !slices.Contains(v.formats, halfRows) {
+		return
+	}
+	rowList(v, halfRows, "rowsSum", "adds the rows of a list, packed by PackRows, to x.", true, func(x []reg.VecVirtual, row reg.GPVirtual, _ reg.VecVirtual) {
+		for i := 0; i < len(x); i += 2 {
+			words, low := v.copyOf(Mem{Base: row, Disp: i / 2 * v.size}), v.vec()
+			VPSLLD(Imm(16), words, low)
+			VADDPS(low, x[i], x[i])
+			VADDPS(words, x[i+1], x[i+1])
+		}
+	})
+	rowDots(v, halfRows)
 }
 
 // rowBlock is bytes of a block of a row, kernel.RowBlock floats.
@@ -49,15 +57,13 @@ const rowBlock = 4 * panelBytes
 
 // rowList emits a pass over the rows of a list, with a block of x in registers, for each
 // block of their width. store says that the block is changed, and written at the end.
-func rowList(v isa, s format, name, doc string, store bool, op func(x reg.VecVirtual, row Mem, weight reg.VecVirtual)) {
+func rowList(v isa, s format, name, doc string, store bool, op func(x []reg.VecVirtual, row reg.GPVirtual, weight reg.VecVirtual)) {
 	v.kernel(name+s.suffix(), "rowsArgs", doc, func(f *frame) {
 		step, table, stride := f.load("step"), f.load("table"), f.load("stride")
 		rowBlocks(v, f, s, table, store, func(x []reg.VecVirtual, list, weights reg.GPVirtual) {
 			row, weight := rowAt(list, table, stride), v.vec()
 			VBROADCASTSS(Mem{Base: weights}, weight)
-			for i, r := range x {
-				op(r, Mem{Base: row, Disp: s.bytes(i * v.size)}, weight)
-			}
+			op(x, row, weight)
 			ADDQ(step, weights)
 		})
 	})
