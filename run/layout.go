@@ -62,11 +62,8 @@ func (d Dir) InitialNet() string { return filepath.Join(d.Root, "initial"+NetSuf
 // Journal is the order in which games entered the training.
 func (d Dir) Journal() string { return cmp.Or(d.Order, filepath.Join(d.Root, "journal")) }
 
-// Catalogue is the index of the run, and OldCatalogue the file that earlier programs
-// wrote in its place.
+// Catalogue is the index of the run.
 func (d Dir) Catalogue() string { return filepath.Join(d.Root, "catalogue.json") }
-
-func (d Dir) OldCatalogue() string { return filepath.Join(d.Root, "catalogue.sqlite") }
 
 // Plugins is the directory of programs that earlier versions ran unasked.
 func (d Dir) Plugins() string { return filepath.Join(d.Root, "plugins") }

@@ -140,7 +140,7 @@ func (x *exporter) do(ctx context.Context) (err error) {
 	}
 	x.process.OnClose(x.stages.Close)
 	for _, q := range x.queues {
-		for _, d := range []struct{ dir, mark string }{{q.from, fsx.RemovedMark}, {q.from, earlierMark}, {q.to, stagingMark}} {
+		for _, d := range []struct{ dir, mark string }{{q.from, fsx.RemovedMark}, {q.to, stagingMark}} {
 			if err := errors.Join(fsx.MkdirAll(fsx.OS, d.dir), fsx.RemoveTemps(fsx.OS, d.dir, d.mark), run.Sweep(map[string]int{d.dir: 0}, x.log)); err != nil {
 				return fmt.Errorf("prepare directory: %w", err)
 			}

@@ -22,12 +22,8 @@ import (
 	"github.com/chessbrain/chessbrain/run/train"
 )
 
-// stagingMark is that of the temporary directories in which an exporter's files are
-// made, and earlierMark that of what earlier programs were killed at removing.
-const (
-	stagingMark = ".exporting"
-	earlierMark = ".exported"
-)
+// stagingMark is that of the temporary directories in which an exporter's files are made.
+const stagingMark = ".exporting"
 
 // sources returns the nets that were handed over in a directory, each a directory too,
 // oldest first. What has no net in it is nobody's hand-over and is left alone.

@@ -52,11 +52,6 @@ func (g *collector) pruneModels() error {
 	if err != nil {
 		return err
 	}
-	if fsx.IsFile(g.dir.OldCatalogue()) && !fsx.IsFile(g.dir.Catalogue()) {
-		g.note("%s: the best net is not known, %s is not read any more; chessbrain ratings %s makes %s",
-			inRun.Models(), inRun.OldCatalogue(), g.opt.Root, inRun.Catalogue())
-		return nil
-	}
 	best, err := g.bestNet(nets)
 	if err != nil {
 		g.note("%s: the best net is not known: %v; chessbrain ratings %s makes the catalogue anew", inRun.Models(), err, g.opt.Root)
@@ -107,15 +102,6 @@ func (g *collector) bestNet(nets []run.NetFile) (best string, err error) {
 		}
 	}
 	return best, nil
-}
-
-// pruneCatalogue removes the catalogue of an earlier program once there is one of
-// this program.
-func (g *collector) pruneCatalogue() error {
-	if !fsx.IsFile(g.dir.Catalogue()) {
-		return nil
-	}
-	return g.removeFiles(ClassIndex, inRun.Catalogue()+" is in its place", g.dir.OldCatalogue())
 }
 
 // removeNet removes a net that says it is of this run, and what an exporter wrote

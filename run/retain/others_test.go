@@ -175,32 +175,22 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestOldCatalogue: the catalogue of an earlier program is not read. Without a new
-// one no accepted net goes, since the best one is not known; with one it is removed.
-func TestOldCatalogue(t *testing.T) {
+// TestDamagedCatalogue: without a catalogue that can be read the best net is not known.
+func TestDamagedCatalogue(t *testing.T) {
 	root := newRun(t)
 	for n := range 4 {
 		putNet(t, filepath.Join(root, fmt.Sprintf("models/n%d.safetensors", n)), "job", n)
 	}
-	write(t, run.Dir{Root: root}.OldCatalogue(), "SQLite format 3")
-	if r := collect(t, root, 20, "models=1"); len(r.Removed) != 0 || !strings.Contains(notes(r), "the best net is not known") {
-		t.Errorf("without a new one: removed %v, notes %s", removed(r), notes(r))
-	}
 	write(t, run.Dir{Root: root}.Catalogue(), "{")
-	if r := collect(t, root, 20, "models=1"); len(removed(r)) != 1 || !strings.Contains(notes(r), "the best net is not known") {
+	if r := collect(t, root, 20, "models=1"); len(r.Removed) != 0 || !strings.Contains(notes(r), "the best net is not known") {
 		t.Errorf("with a damaged one: removed %v, notes %s", removed(r), notes(r))
 	}
-	write(t, run.Dir{Root: root}.OldCatalogue(), "SQLite format 3")
 	c := &catalogue.Catalogue{Ratings: []catalogue.Rating{{Name: "n2", Elo: 1}}}
 	if _, err := c.Write(fsx.OS, run.Dir{Root: root}.Catalogue()); err != nil {
 		t.Fatal(err)
 	}
-	r := collect(t, root, 20, "models=1")
-	if want := []string{"models/n1.safetensors", inRun.OldCatalogue()}; !slices.Equal(removed(r), want) {
-		t.Errorf("removed %v, want %v", removed(r), want)
-	}
-	if _, err := os.Stat(run.Dir{Root: root}.OldCatalogue()); err == nil {
-		t.Error("it is still there")
+	if got, want := removed(collect(t, root, 20, "models=1")), []string{"models/n1.safetensors"}; !slices.Equal(got, want) {
+		t.Errorf("removed %v, want %v", got, want)
 	}
 }
 

@@ -91,7 +91,7 @@ var inRun run.Dir
 func (g *collector) collect() error {
 	for _, step := range []func() error{
 		g.finishShuffles, g.findShuffles, g.findGames, g.pruneShuffles, g.pruneGames, g.pruneSize,
-		g.pruneRejected, g.pruneModels, g.prunePGNs, g.pruneCatalogue,
+		g.pruneRejected, g.pruneModels, g.prunePGNs,
 	} {
 		if err := g.ctx.Err(); err != nil {
 			return err
@@ -195,11 +195,10 @@ const (
 	ClassRejected Class = "rejected net"
 	ClassModel    Class = "accepted net"
 	ClassPGN      Class = "match games"
-	ClassIndex    Class = "old catalogue"
 )
 
 // classes in the order of a report.
-var classes = []Class{ClassShuffle, ClassGames, ClassRejected, ClassModel, ClassPGN, ClassIndex}
+var classes = []Class{ClassShuffle, ClassGames, ClassRejected, ClassModel, ClassPGN}
 
 // Item is something that was removed, or would be.
 type Item struct {

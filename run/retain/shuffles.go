@@ -25,8 +25,7 @@ func (g *collector) finishShuffles() error {
 	if g.opt.DryRun {
 		return nil
 	}
-	const earlier = ".gc" // the mark of earlier programs
-	return errors.Join(fsx.RemoveTemps(fsx.OS, g.dir.Shuffled(), fsx.RemovedMark), fsx.RemoveTemps(fsx.OS, g.dir.Shuffled(), earlier))
+	return fsx.RemoveTemps(fsx.OS, g.dir.Shuffled(), fsx.RemovedMark)
 }
 
 // findShuffles lists the finished shuffles, and which of them are needed.
