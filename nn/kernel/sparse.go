@@ -186,7 +186,7 @@ func rowsVec(op rowsOp, x []float32, table Stored, stride int, rows []uint16, we
 		panic("kernel: a row behind the end of its table")
 	}
 	f := vectors().rows[index(table.half())][op]
-	if f == nil {
+	if f == nil || table.half() && !HasBF16() {
 		return false
 	}
 	n, step := len(rows), 0
