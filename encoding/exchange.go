@@ -30,45 +30,39 @@ func (s *Sparse) outcome(man, from, to uint, won int) uint16 {
 
 func exchangeOutcome(won int) uint16 { return exchangeOutcomes[min(max(won, -4), 4)+4] }
 
-// exchange is what is won in pawns where both sides take on that square as long as it pays,
-// each with its least man, men behind others among them. Kings take only last.
+// exchange is what is won in pawns, from -4 to 4, where both sides take on that square as
+// long as it pays, each with its least man, men behind others among them. Kings take only
+// last.
 func (s *Sparse) exchange(man, from, to uint, won int) int {
 	sq, at := chess.Square(to&63), uint64(1)<<(to&63)
 	occupied := s.occupied &^ (1 << from)
-	near := s.sets[0]&(at>>7&notA|at>>9&notH) | s.sets[planeTheirs]&(at<<7&notH|at<<9&notA) |
-		(s.sets[1]|s.sets[planeTheirs+1])&chess.Attacks(chess.Knight, sq, 0) | (s.sets[5]|s.sets[planeTheirs+5])&chess.Attacks(chess.King, sq, 0)
-	takers := near | s.diagonal&chess.BishopAttacks(sq, occupied) | s.straight&chess.RookAttacks(sq, occupied)
-	// balance[d] is of the side that takes at depth d, if nobody takes after that.
-	var balance [NumSquares]int
-	balance[0] = won
-	depth, stands := 0, manValue[man]
-	for side := planeTheirs; ; side ^= planeTheirs {
+	takers := s.sets[0]&(at>>7&notA|at>>9&notH) | s.sets[planeTheirs]&(at<<7&notH|at<<9&notA) |
+		(s.sets[1]|s.sets[planeTheirs+1])&chess.Attacks(chess.Knight, sq, 0) | (s.sets[5]|s.sets[planeTheirs+5])&chess.Attacks(chess.King, sq, 0) |
+		s.diagonal&chess.BishopAttacks(sq, occupied) | s.straight&chess.RookAttacks(sq, occupied)
+	// Of the side whose turn it is: what it wins if it stops here, at least, and at most.
+	balance, low, high := -won, max(-won, -4), 4
+	side, stands := planeTheirs, manValue[man]
+	for ; ; side ^= planeTheirs {
 		takers &= occupied
-		own, kind := s.sets[side:][:6], 0
-		for kind < 6 && takers&own[kind] == 0 {
-			kind++
-		}
-		if kind == 6 || kind == 5 && takers&s.squares(side^planeTheirs) != 0 {
+		if balance += stands; balance <= low || takers&s.squares[side/planeTheirs] == 0 {
 			break
 		}
-		depth++
-		balance[depth] = stands - balance[depth-1]
+		own, kind := s.sets[side:][:6], 0
+		for kind < 5 && takers&own[kind] == 0 {
+			kind++
+		}
+		if kind == 5 && takers&s.squares[1-side/planeTheirs] != 0 {
+			break
+		}
 		taker := takers & own[kind]
 		occupied &^= taker & -taker
-		if stands = manValue[kind]; kind != 1 { // what stood behind it sees the square now
+		if stands = manValue[kind]; kind != 1 { // what stood behind it may see the square now
 			takers |= s.diagonal&chess.BishopAttacks(sq, occupied) | s.straight&chess.RookAttacks(sq, occupied)
 		}
+		balance, low, high = -balance, -min(high, balance), -low
 	}
-	for ; depth > 0; depth-- {
-		balance[depth-1] = -max(-balance[depth-1], balance[depth])
+	if side == 0 {
+		return low
 	}
-	return balance[0]
-}
-
-// squares are those of a side's men: ours from set 0 on, theirs from planeTheirs.
-func (s *Sparse) squares(side int) (all uint64) {
-	for _, m := range s.sets[side:][:planeTheirs] {
-		all |= m
-	}
-	return all
+	return -low
 }

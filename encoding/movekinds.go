@@ -72,7 +72,7 @@ func (s *Sparse) moves(legal []uint16) {
 	if !s.Folded {
 		s.Rows, s.Kinds, behind = rows, kinds, 0
 	}
-	theirs, mirror := &s.attacks[1], uint16(0)
+	theirs, mirror := s.attacks[1], uint16(0)
 	if s.mirrored {
 		mirror = 7
 	}
@@ -87,6 +87,7 @@ func (s *Sparse) moves(legal []uint16) {
 		assault, shelter = s.kingOffset(1, mirror), s.kingOffset(0, mirror)
 	}
 	images := &PolicyImages()[FlipFiles]
+	pawns, occupied := s.sets[0], s.occupied
 	for i, idx := range legal {
 		m := policyMoves[idx]
 		from, to := uint(m&63), uint(m>>6&63)
@@ -106,13 +107,13 @@ func (s *Sparse) moves(legal []uint16) {
 			arrives = max(uint16(m>>12), promoKnight)
 		}
 		check := uint16(checks[arrives] >> to & 1)
-		pawns := s.sets[0] &^ (1 << from)
-		guard := uint16((pawns<<7&notH | pawns<<9&notA) >> to & 1)
+		others := pawns &^ (1 << from)
+		guard := uint16((others<<7&notH | others<<9&notA) >> to & 1)
 		won := 0
 		if captured > 0 {
 			won = manValue[captured-1]
 		}
-		threat, fork := s.threat(chess.Attacks(chess.PieceType(arrives), chess.Square(to), s.occupied&^(1<<from)), victims[arrives])
+		threat, fork := s.threat(chess.Attacks(chess.PieceType(arrives), chess.Square(to), occupied&^(1<<from)), victims[arrives])
 		goes, comes := uint16(to)^mirror, uint16(from)^mirror
 		place := man*moveOffsets*moveOffsets + goes>>3*moveOffsets + goes&7
 		first := (((kind*attackLevels+target)*attackLevels+origin)*moveChecks+check)*moveGuards + guard
@@ -142,14 +143,15 @@ func (s *Sparse) kingOffset(side int, mirror uint16) uint16 {
 // KindLists goes through the lists of Kinds.
 func (s *Sparse) KindLists() iter.Seq[[]uint16] { return slices.Chunk(s.Kinds, max(len(s.Rows), 1)) }
 
+// capturedOf is 1 + the kind that is captured, by what [Sparse] says of men; a king is none.
+var capturedOf = [16]uint16{planeTheirs + 1: 1, 2, 3, 4, 5}
+
 // moved returns the kind of man that a move takes from one square to another, and 1 + the
 // kind that it captures. Both are of some man also where the masks are of no position.
 func (s *Sparse) moved(from, to uint) (man, captured uint16) {
 	man = (uint16(s.men[from]) + 5) % 6
-	switch at := uint16(s.men[to]); {
-	case at > planeTheirs:
-		captured = (at - planeTheirs) % moveCaptures // a king is none
-	case at == 0 && man == 0 && (from^to)&7 != 0:
+	captured = capturedOf[s.men[to]%16]
+	if man == 0 && (from^to)&7 != 0 && s.men[to] == 0 {
 		captured = 1 // en passant
 	}
 	return man, captured

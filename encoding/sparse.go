@@ -76,6 +76,7 @@ type Sparse struct {
 	sets     [sparseMen]uint64 // squares of the men of each kind
 	diagonal uint64            // men of both sides that attack along diagonals
 	straight uint64            // and along ranks and files
+	squares  [2]uint64         // of our men, of theirs
 	occupied uint64
 }
 
@@ -84,8 +85,7 @@ type attacks struct{ all, byPawns, byMinors uint64 }
 
 // level says what attacks a square.
 func (a *attacks) level(sq uint) uint16 {
-	pawns, minors := a.byPawns>>(sq&63)&1, a.byMinors>>(sq&63)&1
-	return uint16((a.all >> (sq & 63) & 1) * (byOther - (pawns | minors) - pawns))
+	return uint16((a.byPawns|a.all&^a.byMinors)>>(sq&63)&1 + (a.all&^a.byPawns)>>(sq&63)&1*byMinor)
 }
 
 // defence says, as a defend level, what defends a square.
@@ -93,14 +93,13 @@ func (a *attacks) defence(sq uint) uint16 { return uint16(a.all>>(sq&63)&1 + a.b
 
 // Set fills s with the features of a position's newest board and of its legal moves.
 func (s *Sparse) Set(masks *[NumMasks]uint64, c *Scalars, legal []uint16) {
-	for s.occupied != 0 {
-		s.men[bits.TrailingZeros64(s.occupied)] = 0
-		s.occupied &= s.occupied - 1
-	}
+	s.men = [NumSquares]uint8{}
 	s.sets = [sparseMen]uint64(masks[:])
-	for _, m := range s.sets {
-		s.occupied |= m
+	s.squares = [2]uint64{}
+	for i, m := range s.sets {
+		s.squares[i/planeTheirs] |= m
 	}
+	s.occupied = s.squares[0] | s.squares[1]
 	s.diagonal = s.sets[2] | s.sets[4] | s.sets[planeTheirs+2] | s.sets[planeTheirs+4]
 	s.straight = s.sets[3] | s.sets[4] | s.sets[planeTheirs+3] | s.sets[planeTheirs+4]
 	s.attacks[0] = attackedBy(s.sets[:6], s.occupied, false)

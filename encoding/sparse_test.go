@@ -81,6 +81,20 @@ func TestAttackedBy(t *testing.T) {
 			if got := attackedBy(masks[6*side:6*side+6], occupied, side == 1); got != want {
 				t.Fatalf("%s, side %d: attacked %x, want %x", h.Board().FEN(), side, got, want)
 			}
+			for sq := range uint(NumSquares) {
+				level := uint16(byNone)
+				switch {
+				case want.byPawns>>sq&1 != 0:
+					level = byPawn
+				case want.byMinors>>sq&1 != 0:
+					level = byMinor
+				case want.all>>sq&1 != 0:
+					level = byOther
+				}
+				if got := want.level(sq); got != level {
+					t.Fatalf("%s, side %d: level %d of square %d, want %d", h.Board().FEN(), side, got, sq, level)
+				}
+			}
 		}
 	})
 }
@@ -246,11 +260,10 @@ func TestMoveKinds(t *testing.T) {
 }
 
 func BenchmarkSparse(b *testing.B) {
-	batch := NewBatch(1000)
-	walk(b, 10, func(h *chess.History, l *chess.MoveList) { AppendPosition(batch, h, l) })
-	for _, f := range []SparseFeatures{SparseAttacks, SparseAttackers} {
-		b.Run(fmt.Sprintf("features=%d", f), func(b *testing.B) {
-			s := Sparse{Features: f}
+	batch := NewBatch(12000) // so many that nothing learns the way through them by heart
+	walk(b, 100, func(h *chess.History, l *chess.MoveList) { AppendPosition(batch, h, l) })
+	for _, s := range []Sparse{{Features: SparseAttacks}, {Features: SparseAttackers}, {Features: SparseAttackers, Folded: true}} {
+		b.Run(fmt.Sprintf("features=%d,folded=%t", s.Features, s.Folded), func(b *testing.B) {
 			i := 0
 			for b.Loop() {
 				s.Set(&batch.Masks[i], &batch.Scalars[i], batch.LegalOf(i))
