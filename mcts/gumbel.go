@@ -16,6 +16,7 @@ import "github.com/chessbrain/chessbrain/chess"
 type gumbel struct {
 	GumbelConfig
 	weights [chess.MaxMoves]float64 // of the improved policy, unnormalised; scratch
+	values  completion              // what complete returned last; scratch
 	root    halving
 }
 
@@ -43,14 +44,13 @@ func (c *completion) of(e *edge) float64 {
 // complete looks at the visited of a node's moves, which are all among seen;
 // num is the number of all moves and raw the network's value of the node. The
 // priors of all moves sum to 1.
-func (g *gumbel) complete(raw float32, seen []edge, num int) completion {
-	var c completion
-	var finished, most uint32
-	var prior, weighted float64
+func (g *gumbel) complete(raw float32, seen []edge, num int) *completion {
+	var sum, finished, most uint32
+	var prior, weighted, rest float64
 	low, high, visited := 1e300, -1e300, 0
 	for k := range seen {
 		e := &seen[k]
-		c.sum += e.n + uint32(e.vl)
+		sum += e.n + uint32(e.vl)
 		if e.n == 0 {
 			continue
 		}
@@ -67,15 +67,17 @@ func (g *gumbel) complete(raw float32, seen []edge, num int) completion {
 			high = q
 		}
 	}
-	c.mix = float64(raw)
+	mix := float64(raw)
 	if visited > 0 {
-		c.mix = (c.mix + float64(float64(finished)*(weighted/prior))) / float64(1+finished)
+		mix = (mix + float64(float64(finished)*(weighted/prior))) / float64(1+finished)
 	}
 	if visited < num {
-		c.rest = max(0, 1-prior)
-		low, high = min(low, c.mix), max(high, c.mix)
+		rest = max(0, 1-prior)
+		low, high = min(low, mix), max(high, mix)
 	}
-	c.scale = float64(g.MaxVisitInit+float64(most)) * g.ValueScale
+	c := &g.values
+	c.mix, c.rest, c.sum = mix, rest, sum
+	c.scale, c.low = float64(g.MaxVisitInit+float64(most))*g.ValueScale, 0
 	if g.Rescale {
 		c.scale, c.low = c.scale/max(high-low, 1e-8), low
 	}
@@ -107,6 +109,9 @@ func (g *gumbel) improve(c *completion, edges []edge, rest float64) float64 {
 // pi'(a) - N(a) / (1 + sum of N). As in PUCT only the move with the largest
 // prior of those that are no edges yet can win among them.
 func (g *gumbel) selectEdge(t *tree, n *node) int {
+	if n.touched == 0 { // no visit says anything yet: the largest prior wins
+		return t.touch(n)
+	}
 	edges := t.edgesOf(n)
 	c := g.complete(n.rawQ, edges, int(n.num))
 	blind := expNeg(c.sigma(c.mix) - c.top)
@@ -119,14 +124,14 @@ func (g *gumbel) selectEdge(t *tree, n *node) int {
 			}
 		}
 	}
-	share := 1 / g.improve(&c, edges, float64(max(0, rest)*blind))
-	best, bestScore := g.mostLagging(&c, edges, share)
+	share := 1 / g.improve(c, edges, float64(max(0, rest)*blind))
+	best, bestScore := g.mostLagging(c, edges, share)
 	if n.touched == n.num {
 		return best
 	}
 	// The next move has no larger prior than the last edge, which is at hand.
 	wins := func(prior float32) bool { return float64(notZero(prior)*blind*share) > bestScore }
-	if best < 0 || wins(edges[len(edges)-1].prior) && wins(t.next(n).prior) {
+	if wins(edges[len(edges)-1].prior) && wins(t.next(n).prior) {
 		return t.touch(n)
 	}
 	return best
@@ -151,7 +156,7 @@ func (g *gumbel) mostLagging(c *completion, edges []edge, share float64) (best i
 // moves: the policy target.
 func (g *gumbel) target(dst []float32, raw float32, edges []edge) {
 	c := g.complete(raw, edges, len(edges))
-	total := g.improve(&c, edges, 0)
+	total := g.improve(c, edges, 0)
 	for k := range edges {
 		dst[edges[k].index] = float32(g.weights[k] / total)
 	}

@@ -17,6 +17,7 @@ type halving struct {
 	score      []float64 // noise + logits, beside the root's edges
 	noise      []float64 // Gumbel noise, with its scale
 	before     []uint32  // visits before this search
+	earlier    uint32    // their sum
 	barred     barring
 	considered int // moves that the first round visits
 	budget     int // visits of this search, 0 = not limited
@@ -40,15 +41,16 @@ func (h *halving) draw(moves int, scale float64, rng *rand.Rand) {
 func (h *halving) open(edges []edge, candidates, budget int) {
 	h.score, h.before = resize(h.score, len(edges)), resize(h.before, len(edges))
 	moves := 0
+	h.budget, h.earlier = budget, 0
 	for k := range edges {
 		if !h.barred.has(k) {
 			moves++
 		}
 		h.score[k] = h.noise[k] + ln(max(float64(edges[k].prior), tinyPrior))
 		h.before[k] = edges[k].n
+		h.earlier += edges[k].n
 	}
 	h.considered = min(candidates, moves)
-	h.budget = budget
 }
 
 // consideredVisit returns how many visits the moves have whose turn it is when
@@ -79,38 +81,31 @@ func (g *gumbel) selectRoot(raw float32, edges []edge) int {
 	h := &g.root
 	c := g.complete(raw, edges, len(edges))
 	if h.budget == 0 {
-		share := 1 / g.improve(&c, edges, 0)
+		share := 1 / g.improve(c, edges, 0)
 		for k := range edges {
 			if h.barred.has(k) {
 				g.weights[k] = math.Inf(-1)
 			}
 		}
-		best, _ := g.mostLagging(&c, edges, share)
+		best, _ := g.mostLagging(c, edges, share)
 		return best
 	}
-	given := 0
-	for k := range edges {
-		given += int(edges[k].n + uint32(edges[k].vl) - h.before[k])
-	}
-	want := consideredVisit(h.considered, h.budget, given)
+	want := consideredVisit(h.considered, h.budget, int(c.sum-h.earlier))
 	best, bestTurn, bestScore := -1, 0, 0.0
-	for _, lost := range [2]bool{false, true} { // lost moves only if there are no others
-		for k := range edges {
-			e := &edges[k]
-			if (e.proven == ProvenLoss) != lost || h.barred.has(k) {
-				continue
-			}
-			turn := int(e.n + uint32(e.vl) - h.before[k])
-			if turn > want { // ahead of its turn: behind all others, the least visited first
-				turn = -turn
-			}
-			score := h.score[k] + c.of(e)
-			if best < 0 || turn > bestTurn || turn == bestTurn && score > bestScore {
-				best, bestTurn, bestScore = k, turn, score
-			}
+	for k := range edges {
+		e := &edges[k]
+		turn := int(e.n + uint32(e.vl) - h.before[k])
+		if turn > want { // ahead of its turn: behind all others, the least visited first
+			turn = -turn
 		}
-		if best >= 0 {
-			break
+		if e.proven == ProvenLoss { // only if there are no others
+			turn -= math.MaxInt32
+		}
+		if best >= 0 && turn < bestTurn || h.barred.has(k) {
+			continue
+		}
+		if score := h.score[k] + c.of(e); best < 0 || turn > bestTurn || score > bestScore {
+			best, bestTurn, bestScore = k, turn, score
 		}
 	}
 	return best
