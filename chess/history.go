@@ -1,5 +1,7 @@
 package chess
 
+import "slices"
+
 // History is a game line: the start board and every board since, with the
 // repetition count of each. Push allocates only while the line grows beyond its
 // longest length so far. It is not safe for concurrent use.
@@ -36,10 +38,10 @@ func (h *History) CopyFrom(o *History) { h.line = append(h.line[:0], o.line...) 
 // Push plays a legal move from the newest board.
 func (h *History) Push(m Move) {
 	n := len(h.line)
-	h.line = append(h.line, h.line[n-1])
+	h.line = slices.Grow(h.line, 1)[:n+1]
 	e := &h.line[n]
 	b := &e.board
-	b.Make(m)
+	h.line[n-1].board.makeIn(b, m)
 	e.move, e.last, e.reps = m, -1, 0
 	// Only boards since the last capture or pawn move, with the same side to
 	// move, can be equal; two plies back is never equal.

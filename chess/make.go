@@ -5,7 +5,10 @@ import "math/bits"
 // Make plays a legal move and turns the board to the other side's view: men,
 // rights, en-passant target, key, counters. m must come from GenerateMoves of
 // this board (or be checked against it); any other move corrupts the board.
-func (b *Board) Make(m Move) {
+func (b *Board) Make(m Move) { b.makeIn(b, m) }
+
+// makeIn writes the board after a legal move into c, all of it; c may be b itself.
+func (b *Board) makeIn(c *Board, m Move) {
 	key := b.key ^ b.manKey(m)
 	if b.ep < NoSquare {
 		key ^= zobrist.ep[b.ep&7]
@@ -14,18 +17,16 @@ func (b *Board) Make(m Move) {
 	if uint64(1)<<m.From()&b.pawns|uint64(1)<<m.To()&b.opp != 0 {
 		rule50 = 0
 	}
-	before, c := b.castle, b.color
-	b.advance(b, m)
-	if after := bits.ReverseBytes64(b.castle); after != before {
-		key ^= castleKey(before&^after, c)
+	before, color, number := b.castle, b.color, b.fullMove
+	b.advance(c, m)
+	if after := bits.ReverseBytes64(c.castle); after != before {
+		key ^= castleKey(before&^after, color)
 	}
-	if b.ep < NoSquare {
-		key ^= zobrist.ep[b.ep&7]
+	if c.ep < NoSquare {
+		key ^= zobrist.ep[c.ep&7]
 	}
-	b.key = key
-	b.rule50 = rule50
-	b.fullMove += uint16(c & 1)
-	b.color = c ^ 1
+	c.key, c.rule50 = key, rule50
+	c.color, c.fullMove = color^1, number+uint16(color&1)
 }
 
 // manKey returns the change of the key by the men that m moves and takes, and
