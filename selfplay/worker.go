@@ -212,7 +212,8 @@ func (w *Worker) step(ctx context.Context, g *game, b *encoding.Batch) (record.E
 			return record.EndUnknown, err
 		}
 		w.cfg.Stats.Positions.Add(1)
-		w.cfg.Stats.Visits.Add(uint64(g.search.Root().N - g.begunN))
+		visits, _ := g.search.Visits()
+		w.cfg.Stats.Visits.Add(uint64(visits - g.begunN))
 		if end := g.play(); end != record.EndUnknown {
 			return end, nil
 		}
