@@ -142,7 +142,7 @@ func (b *Board) IsCapture(m Move) bool {
 // Mates reports whether a legal move mates.
 func (b *Board) Mates(m Move) bool {
 	next := *b
-	b.advance(&next, m) // of key, colour and counters nothing depends here
+	b.advance(&next, m) // which leaves the key, colour and counters: they do not matter here
 	return next.InCheck() && next.countMoves() == 0
 }
 

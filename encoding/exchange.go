@@ -39,7 +39,7 @@ func (s *Sparse) exchange(man, from, to uint, won int) int {
 	takers := s.sets[0]&(at>>7&notA|at>>9&notH) | s.sets[planeTheirs]&(at<<7&notH|at<<9&notA) |
 		(s.sets[1]|s.sets[planeTheirs+1])&chess.Attacks(chess.Knight, sq, 0) | (s.sets[5]|s.sets[planeTheirs+5])&chess.Attacks(chess.King, sq, 0) |
 		s.diagonal&chess.BishopAttacks(sq, occupied) | s.straight&chess.RookAttacks(sq, occupied)
-	// Of the side whose turn it is: what it wins if it stops here, at least, and at most.
+	// What the side whose turn it is has won so far, and the bounds of an alpha-beta search.
 	balance, low, high := -won, max(-won, -4), 4
 	side, stands := planeTheirs, manValue[man]
 	for ; ; side ^= planeTheirs {

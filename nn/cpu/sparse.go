@@ -14,8 +14,7 @@ import (
 type sparseNet struct {
 	features      encoding.SparseFeatures
 	width, units  int           // accumulators, policy units
-	table         []float32     // [NumFeatures][width], or
-	packed        []kernel.Half // the same, for sums
+	table         kernel.Stored // [NumFeatures][width]; in bf16 by kernel.PackRows
 	bias          []float32     // [width]
 	moves         kernel.Stored // folded, [rows][units]
 	movesBias     []float32
@@ -36,18 +35,16 @@ func packSparse(n *nn.Net, p kernel.Precision) *sparseNet {
 	fold := func(name string, width int) []float32 {
 		return features.Fold(n.Get("policy.moves."+name), n.Get("policy.kinds."+name), width)
 	}
-	half, table, moves := p == kernel.BF16 && kernel.RowsInBF16(), n.Get("input.weight"), fold("weight", units)
 	s := &sparseNet{
-		features: features,
-		width:    n.Arch.Blocks[0].Width, units: units, bias: slices.Clone(n.Get("input.bias")),
-		moves: kernel.NewStored(len(moves), half), movesBias: fold("bias", 1),
+		features: features, width: n.Arch.Blocks[0].Width, units: units, bias: slices.Clone(n.Get("input.bias")),
+		moves: kernel.Stored{F32: fold("weight", units)}, movesBias: fold("bias", 1),
 		policy: dense("policy.fc1"), value: dense("value.fc1"), valueOut: dense("value.fc2"), movesLeftOut: dense("moves_left.fc2"),
 	}
-	s.moves.Set(moves)
-	if half {
-		s.packed = kernel.PackRows(table)
+	if table, moves := n.Get("input.weight"), s.moves.F32; p == kernel.BF16 && kernel.RowsInBF16() {
+		s.table.BF16, s.moves = kernel.PackRows(table), kernel.NewStored(len(moves), true)
+		s.moves.Set(moves)
 	} else {
-		s.table = slices.Clone(table)
+		s.table.F32 = slices.Clone(table)
 	}
 	return s
 }
@@ -97,10 +94,10 @@ func (e *Evaluator) sparseChunk(b *encoding.Batch, lo, n int) error {
 		for side, features := range [2][]uint16{in.Ours, in.Theirs} {
 			x := buf.x[(2*i+side)*s.width:][:s.width]
 			copy(x, s.bias)
-			if s.packed != nil {
-				kernel.AddPackedRows(x, s.packed, features)
+			if s.table.BF16 != nil {
+				kernel.AddPackedRows(x, s.table.BF16, features)
 			} else {
-				kernel.AddRows(x, s.table, s.width, features, nil)
+				kernel.AddRows(x, s.table.F32, s.width, features, nil)
 			}
 		}
 	}

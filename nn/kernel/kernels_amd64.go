@@ -304,7 +304,7 @@ func rowsAddAVX512(args *byte)
 //go:noescape
 func rowsDotAVX512(args *byte)
 
-// rowsSumHalfAVX512 adds the rows of a list, packed by PackRows, to x. args is a *rowsArgs.
+// rowsSumHalfAVX512 adds the packed rows of a list to x. args is a *rowsArgs.
 //
 //go:noescape
 func rowsSumHalfAVX512(args *byte)

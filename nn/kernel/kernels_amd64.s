@@ -6715,48 +6715,45 @@ TEXT ·rowsSumHalfAVX512(SB), NOSPLIT, $24-8
 	ORL     $0x00008040, CX
 	MOVL    CX, 8(SP)
 	LDMXCSR 8(SP)
-	MOVQ    32(AX), CX
-	MOVQ    8(AX), DX
-	MOVQ    40(AX), BX
-	MOVQ    (AX), SI
-	MOVQ    56(AX), DI
-	MOVQ    DI, 16(SP)
+	MOVQ    8(AX), CX
+	MOVQ    40(AX), DX
+	MOVQ    (AX), BX
+	MOVQ    56(AX), SI
+	MOVQ    SI, 16(SP)
 
 block:
-	MOVQ    16(AX), DI
-	MOVQ    24(AX), R8
-	MOVQ    48(AX), R9
-	VMOVUPS (SI), Z0
-	VMOVUPS 64(SI), Z1
-	VMOVUPS 128(SI), Z2
-	VMOVUPS 192(SI), Z3
+	MOVQ    16(AX), SI
+	MOVQ    24(AX), DI
+	MOVQ    48(AX), DI
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVUPS 128(BX), Z2
+	VMOVUPS 192(BX), Z3
 
 row:
-	MOVWQZX      (DI), R10
-	IMULQ        BX, R10
-	ADDQ         DX, R10
-	VBROADCASTSS (R8), Z4
-	VMOVUPS      (R10), Z4
-	VPSLLD       $0x10, Z4, Z5
-	VADDPS       Z5, Z0, Z0
-	VADDPS       Z4, Z1, Z1
-	VMOVUPS      64(R10), Z4
-	VPSLLD       $0x10, Z4, Z5
-	VADDPS       Z5, Z2, Z2
-	VADDPS       Z4, Z3, Z3
-	ADDQ         CX, R8
-	ADDQ         $0x02, DI
-	DECQ         R9
-	JNZ          row
-	VMOVUPS      Z0, (SI)
-	VMOVUPS      Z1, 64(SI)
-	VMOVUPS      Z2, 128(SI)
-	VMOVUPS      Z3, 192(SI)
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000100, SI
-	DECQ         16(SP)
-	JNZ          block
-	LDMXCSR      (SP)
+	MOVWQZX (SI), R8
+	IMULQ   DX, R8
+	ADDQ    CX, R8
+	VMOVUPS (R8), Z4
+	VPSLLD  $0x10, Z4, Z5
+	VADDPS  Z5, Z0, Z0
+	VADDPS  Z4, Z1, Z1
+	VMOVUPS 64(R8), Z4
+	VPSLLD  $0x10, Z4, Z5
+	VADDPS  Z5, Z2, Z2
+	VADDPS  Z4, Z3, Z3
+	ADDQ    $0x02, SI
+	DECQ    DI
+	JNZ     row
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, 64(BX)
+	VMOVUPS Z2, 128(BX)
+	VMOVUPS Z3, 192(BX)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000100, BX
+	DECQ    16(SP)
+	JNZ     block
+	LDMXCSR (SP)
 	VZEROUPPER
 	RET
 

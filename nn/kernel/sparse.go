@@ -37,11 +37,10 @@ func PackRows(table []float32) []Half {
 		for i := range panel {
 			low, bits := halfBits(table[b+i]), math.Float32bits(table[b+panel+i])
 			high := uint16(bits >> 16)
-			switch more := int(low) - int(bits&0xffff); {
-			case more > 1<<15 && high<<1 != 0: // zero stays nearly that
-				high--
-			case more < -1<<15:
+			if more := int(low) - int(bits&0xffff); more < -1<<15 {
 				high++
+			} else if more > 1<<15 && high<<1 != 0 { // zero stays nearly that
+				high--
 			}
 			packed[b+2*i], packed[b+2*i+1] = Half(low), Half(high)
 		}
@@ -94,8 +93,7 @@ func RowDots(dots, x []float32, table Stored, stride int, rows []uint16) {
 	}
 }
 
-// RowsInBF16 says whether the active tier has kernels for packed rows, and for products with
-// tables in bf16.
+// RowsInBF16 says whether the active tier has kernels for tables in bf16.
 func RowsInBF16() bool { return HasBF16() && vectors().rows[1][rowsSum] != nil }
 
 // AddEntries adds to sums their entries of a table, which entries names as RowDots' rows are.

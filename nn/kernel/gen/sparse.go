@@ -24,32 +24,19 @@ func genSparse(v isa) {
 		VMULPS(a, x, x)
 		return x
 	})
-	rowList(v, floats, "rowsSum", "adds the rows of a list, times their weights, to x.", true, func(x []reg.VecVirtual, row reg.GPVirtual, weight reg.VecVirtual) {
-		for i, r := range x {
-			VFMADD231PS(Mem{Base: row, Disp: i * v.size}, weight, r)
-		}
+	rowList(v, "rowsSum", "adds the rows of a list, times their weights, to x.", true, func(x reg.VecVirtual, row Mem, weight reg.VecVirtual) {
+		VFMADD231PS(row, weight, x)
 	})
-	rowList(v, floats, "rowsAdd", "adds x, times their weights, to the rows of a list.", false, func(x []reg.VecVirtual, row reg.GPVirtual, weight reg.VecVirtual) {
-		for i, r := range x {
-			m := Mem{Base: row, Disp: i * v.size}
-			sum := v.copyOf(m)
-			VFMADD231PS(r, weight, sum)
-			VMOVUPS(sum, m)
-		}
+	rowList(v, "rowsAdd", "adds x, times their weights, to the rows of a list.", false, func(x reg.VecVirtual, row Mem, weight reg.VecVirtual) {
+		sum := v.copyOf(row)
+		VFMADD231PS(x, weight, sum)
+		VMOVUPS(sum, row)
 	})
 	rowDots(v, floats)
-	if !slices.Contains(v.formats, halfRows) {
-		return
+	if slices.Contains(v.formats, halfRows) {
+		packedSums(v)
+		rowDots(v, halfRows)
 	}
-	rowList(v, halfRows, "rowsSum", "adds the rows of a list, packed by PackRows, to x.", true, func(x []reg.VecVirtual, row reg.GPVirtual, _ reg.VecVirtual) {
-		for i := 0; i < len(x); i += 2 {
-			words, low := v.copyOf(Mem{Base: row, Disp: i / 2 * v.size}), v.vec()
-			VPSLLD(Imm(16), words, low)
-			VADDPS(low, x[i], x[i])
-			VADDPS(words, x[i+1], x[i+1])
-		}
-	})
-	rowDots(v, halfRows)
 }
 
 // rowBlock is bytes of a block of a row, kernel.RowBlock floats.
@@ -57,14 +44,32 @@ const rowBlock = 4 * panelBytes
 
 // rowList emits a pass over the rows of a list, with a block of x in registers, for each
 // block of their width. store says that the block is changed, and written at the end.
-func rowList(v isa, s format, name, doc string, store bool, op func(x []reg.VecVirtual, row reg.GPVirtual, weight reg.VecVirtual)) {
-	v.kernel(name+s.suffix(), "rowsArgs", doc, func(f *frame) {
+func rowList(v isa, name, doc string, store bool, op func(x reg.VecVirtual, row Mem, weight reg.VecVirtual)) {
+	v.kernel(name, "rowsArgs", doc, func(f *frame) {
 		step, table, stride := f.load("step"), f.load("table"), f.load("stride")
-		rowBlocks(v, f, s, table, store, func(x []reg.VecVirtual, list, weights reg.GPVirtual) {
+		rowBlocks(v, f, floats, table, store, func(x []reg.VecVirtual, list, weights reg.GPVirtual) {
 			row, weight := rowAt(list, table, stride), v.vec()
 			VBROADCASTSS(Mem{Base: weights}, weight)
-			op(x, row, weight)
+			for i, r := range x {
+				op(r, Mem{Base: row, Disp: i * v.size}, weight)
+			}
 			ADDQ(step, weights)
+		})
+	})
+}
+
+// packedSums emits sums of rows that kernel.PackRows packed.
+func packedSums(v isa) {
+	v.kernel("rowsSum"+halfRows.suffix(), "rowsArgs", "adds the packed rows of a list to x.", func(f *frame) {
+		table, stride := f.load("table"), f.load("stride")
+		rowBlocks(v, f, halfRows, table, true, func(x []reg.VecVirtual, list, _ reg.GPVirtual) {
+			row := rowAt(list, table, stride)
+			for i := 0; i < len(x); i += 2 {
+				words, low := v.copyOf(Mem{Base: row, Disp: i / 2 * v.size}), v.vec()
+				VPSLLD(Imm(16), words, low)
+				VADDPS(low, x[i], x[i])
+				VADDPS(words, x[i+1], x[i+1])
+			}
 		})
 	})
 }
