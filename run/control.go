@@ -2,7 +2,6 @@ package run
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -190,10 +189,8 @@ func (c *control) reply(m Message) Message {
 		return okUnless(c.commands.StartNow(), "the next net begins without waiting for new chunks")
 	case "swap-plugin":
 		var s Swap
-		decoder := json.NewDecoder(bytes.NewReader(m.Payload))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&s); err != nil {
-			return message("error", `swap-plugin wants a payload {"kind","stages":[{"name","settings"}],"dry_run"}: `+PlainJSON(err).Error())
+		if err := StrictJSON(m.Payload, &s); err != nil {
+			return message("error", `swap-plugin wants a payload {"kind","stages":[{"name","settings"}],"dry_run"}: `+err.Error())
 		}
 		done := s.Kind + ": " + s.names()
 		if s.DryRun {

@@ -1,10 +1,12 @@
 package run
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
 
@@ -31,6 +33,19 @@ func PlainJSON(err error) error {
 		return errors.New(strings.Replace(err.Error(), wrong.Error(), plain, 1))
 	}
 	return err
+}
+
+// StrictJSON decodes one JSON value and nothing more, without unknown fields.
+func StrictJSON(data []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return PlainJSON(err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more than one JSON value")
+	}
+	return nil
 }
 
 // WriteJSON replaces a file of a run by a value as JSON; nil means on stable storage.

@@ -71,6 +71,7 @@ func knobs() []knob {
 		floatKnob("cpuct", "exploration constant of PUCT", 0, 1000, func(t *tuning) *float64 { return &t.Search.CPUCT }),
 		floatKnob("cpuct-stdev", "standard deviation of the values below a node at which cpuct is as given: it grows and falls with that; 0 = never", 0, 10, func(t *tuning) *float64 { return &t.Search.CPUCTStdev }),
 		floatKnob("lcb", "PUCT plays the move with the highest value less so many standard errors; 0 = the most visited move", 0, 100, func(t *tuning) *float64 { return &t.Search.LCB }),
+		floatKnob("policy-temperature", "the net's priors to the power of its inverse: above 1 a search looks at more moves; 0 = as they are", 0, 100, func(t *tuning) *float64 { return &t.Search.PolicyTemperature }),
 		floatKnob("fpu-reduction", "how much lower than its parent a move without visits is valued", -10, 10, func(t *tuning) *float64 { return &t.Search.FPUReduction }),
 		boolKnob("gumbel", "Gumbel search (sequential halving, completed Q, no noise) instead of PUCT", func(t *tuning) *bool { return &t.Search.Gumbel.Enabled }),
 		intKnob(forNets, "gumbel-candidates", "root moves that the sequential halving starts from", 1, 1000, func(t *tuning) *int { return &t.Search.Gumbel.Candidates }),

@@ -119,6 +119,7 @@ func (e *Engine) options() []setting {
 		number("CPuctBase", &c.CPUCTBase, 1, 1e9).remake(),
 		number("CPuctFactor", &c.CPUCTFactor, 0, 1000).remake(),
 		number("CPuctStdev", &c.CPUCTStdev, 0, 10).remake(),
+		number("LCB", &c.LCB, 0, 100).remake(),
 		number("FpuReduction", &c.FPUReduction, -2, 2).remake(),
 		check("Gumbel", &c.Gumbel.Enabled).remake(),
 		number("PolicyTemperature", &c.PolicyTemperature, 0.1, 10).remake(),

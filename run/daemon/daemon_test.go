@@ -58,7 +58,7 @@ func (d *talk) next() (m run.Message) {
 	if !d.out.Scan() {
 		d.t.Fatalf("the daemon says nothing more: %v", d.out.Err())
 	}
-	if err := strict(d.out.Bytes(), &m); err != nil {
+	if err := run.StrictJSON(d.out.Bytes(), &m); err != nil {
 		d.t.Fatalf("%s: %v", d.out.Bytes(), err)
 	}
 	return m

@@ -2,10 +2,8 @@ package daemon
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/run"
@@ -114,7 +112,7 @@ type ownStatus struct {
 // a configuration.
 func parse(line []byte) (kind, config string, err error) {
 	var m run.Message
-	if err := strict(line, &m); err != nil {
+	if err := run.StrictJSON(line, &m); err != nil {
 		return "", "", fmt.Errorf(`not a line {"type", "payload"}: %w`, err)
 	}
 	payload := bytes.TrimSpace(m.Payload)
@@ -126,14 +124,14 @@ func parse(line []byte) (kind, config string, err error) {
 		var start struct {
 			ConfigFilepath string `json:"config_filepath"`
 		}
-		if err := strict(payload, &start); err != nil {
+		if err := run.StrictJSON(payload, &start); err != nil {
 			return m.Type, "", fmt.Errorf(`want a payload {"config_filepath": FILE}: %w`, err)
 		}
 		if config = start.ConfigFilepath; config == "" {
 			return m.Type, "", errors.New("config_filepath is missing: name the configuration file (textproto)")
 		}
 	case startNow, askStatus, askCheckpoint, askStop:
-		if err := strict(payload, &struct{}{}); err != nil {
+		if err := run.StrictJSON(payload, &struct{}{}); err != nil {
 			return m.Type, "", fmt.Errorf("want an empty payload {}: %w", err)
 		}
 	case "":
@@ -142,17 +140,4 @@ func parse(line []byte) (kind, config string, err error) {
 		return m.Type, "", fmt.Errorf("unknown type %q; known: %q", m.Type, incoming)
 	}
 	return m.Type, config, nil
-}
-
-// strict decodes one JSON value and nothing more, without unknown fields.
-func strict(data []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return run.PlainJSON(err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is more than one JSON value")
-	}
-	return nil
 }
