@@ -20,7 +20,7 @@ func TestHandshake(t *testing.T) {
 	for _, want := range []string{"id name test", "option name Nodes type spin default 32 min 1 max 1000000000",
 		"option name Threads type spin default 1 min 1 max 1", "option name Hash type spin default 64 min 1 max 16384",
 		"option name Clear Hash type button", "option name MultiPV type spin default 1 min 1 max 256",
-		"option name Move Overhead type spin default 50 min 0 max 10000", "option name CPuct type string default 1.5",
+		"option name Move Overhead type spin default 50 min 0 max 10000", "option name CPuct type string default 1.5", "option name LCB type string default 0",
 		"option name SyzygyPath type string default <empty>", "option name Ponder type check default false",
 		"option name UCI_Chess960 type check default false"} {
 		if !slices.Contains(lines, want) {
