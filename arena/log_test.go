@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/memfs"
 )
 
@@ -95,10 +96,7 @@ func TestLogFormat(t *testing.T) {
 		b.Make(m)
 	}
 	fill(t, fsx.OS, path, []Game{g})
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, path)
 	const want = `{"version":1,"players":[{"name":"a","net_id":"n1","sha256":"ab","settings":"visits=8"},{"name":"greedy"}],"seed":7,"openings":"o","max_plies":100,"rules":"syzygy","program":"p 1","began":"2026-01-02T03:04:05Z"}
 {"game":5,"white":1,"start":"4k3/P7/8/8/8/8/8/4K2R w K - 0 1","moves":"e1h1 e8d7 a7a8n","opening_plies":0,"white_result":1,"end":"time-forfeit","note":"late"}
 `
@@ -249,9 +247,7 @@ func TestLogCorrupt(t *testing.T) {
 		"line 2: a line of more than a megabyte": head + strings.Repeat("a", 2<<20),
 	} {
 		path := filepath.Join(t.TempDir(), "m")
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 		_, _, err := ReadLog(fsx.OS, path)
 		if _, ok := errors.AsType[*CorruptError](err); !ok || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%v; want %q", err, want)

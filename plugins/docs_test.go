@@ -2,13 +2,13 @@ package plugins_test
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/plugins/export"
 	"github.com/chessbrain/chessbrain/plugins/plugintest"
 	"github.com/chessbrain/chessbrain/plugins/rescore"
@@ -19,10 +19,7 @@ import (
 // text returns a file of the repository.
 func text(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, filepath.Join("..", path))
 	return string(data)
 }
 
@@ -44,9 +41,7 @@ func block(t *testing.T, language string, n int) string {
 func TestGoExample(t *testing.T) {
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "decided")
-	if err := os.WriteFile(source, []byte(block(t, "go", 0)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, source, block(t, "go", 0))
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, source)
 	build.Dir = ".."
 	if out, err := build.CombinedOutput(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/replay"
 )
 
@@ -77,14 +78,9 @@ func mustRun(t *testing.T, dir string, env []string, name string, args ...string
 func writeOutsider(t *testing.T, dir, repository string) {
 	t.Helper()
 	mod := fmt.Sprintf("module example.com/lighten-black\n\ngo 1.26\n\nrequire %s v0.0.0\n\nreplace %s => %s\n", module, module, repository)
-	sum, err := os.ReadFile(filepath.Join(repository, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sum := filetest.Read(t, filepath.Join(repository, "go.sum"))
 	for name, data := range map[string][]byte{"go.mod": []byte(mod), "go.sum": sum, "main.go": []byte(outsider)} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, name), data)
 	}
 }
 
@@ -106,10 +102,7 @@ func TestOutsidePlugin(t *testing.T) {
 	work := t.TempDir()
 	chessbrain := filepath.Join(work, "chessbrain")
 	mustRun(t, repository, []string{"CGO_ENABLED=0"}, "go", "build", "-o", chessbrain, "./cmd/chessbrain")
-	built, err := os.ReadFile(chessbrain)
-	if err != nil {
-		t.Fatal(err)
-	}
+	built := filetest.Read(t, chessbrain)
 	args := []string{"train", "--run-dir", "run", "--episodes", "2", "--net", "16x1", "--mcts-simulations", "2", "--max-plies", "12",
 		"--validation-share", "0", "--rescorer", "lighten-black"}
 	if out, code := run(t, work, nil, chessbrain, args...); code != 2 || !strings.Contains(out, `"lighten-black"`) {

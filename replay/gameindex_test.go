@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -34,10 +35,7 @@ func sealedFile(t *testing.T, numGames uint64) (string, []byte) {
 		t.Fatal(entries, err)
 	}
 	path := dir + "/" + entries[0].Name()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, path)
 	return path, data
 }
 
@@ -79,9 +77,7 @@ func TestGameIndexRefuses(t *testing.T) {
 	}
 	check := func(what string, at int, data []byte) {
 		t.Helper()
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, data)
 		_, err := OpenGameIndex(fsx.OS, path)
 		corrupt, ok := errors.AsType[*CorruptError](err)
 		version, other := errors.AsType[*VersionError](err)
@@ -98,18 +94,14 @@ func TestGameIndexRefuses(t *testing.T) {
 	check("longer", len(data), append(bytes.Clone(data), 0))
 	damaged := bytes.Clone(data)
 	damaged[x.games[2].offset+20] ^= 1
-	if err := os.WriteFile(path, damaged, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, damaged)
 	if _, err := x.Game(2); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("damaged game: %v", err)
 	}
 	if _, err := x.Game(1); err != nil {
 		t.Errorf("its neighbour: %v", err)
 	}
-	if err := os.WriteFile(path, data[:100], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, data[:100])
 	if _, err := x.Game(3); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("file cut short: %v", err)
 	}

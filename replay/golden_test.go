@@ -6,11 +6,11 @@ import (
 	"crypto/sha256"
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/plugins/sample"
 )
 
@@ -63,14 +63,9 @@ func TestGoldenSource(t *testing.T) {
 	}
 	text := strings.Join(got, "\n") + "\n"
 	if *update {
-		if err := os.WriteFile(goldenSource, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, goldenSource, text)
 	}
-	want, err := os.ReadFile(goldenSource)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := filetest.Read(t, goldenSource)
 	if text != string(want) {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
 	}
@@ -78,10 +73,7 @@ func TestGoldenSource(t *testing.T) {
 
 // TestGoldenPositions: a checkpoint of before goes on with the rows of before.
 func TestGoldenPositions(t *testing.T) {
-	data, err := os.ReadFile(goldenSource)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, goldenSource)
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	for i, d := range sample.Definitions() {
 		block := lines[5*i : 5*i+5]

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // writeJournal writes a journal of three games at path and returns its bytes.
@@ -26,10 +26,7 @@ func writeJournal(t *testing.T, path string) []byte {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := filetest.Read(t, path)
 	return whole
 }
 
@@ -37,9 +34,7 @@ func TestJournalTornAndWrong(t *testing.T) {
 	path := t.TempDir() + "/journal"
 	whole := writeJournal(t, path)
 	for cut := range len(whole) + 1 {
-		if err := os.WriteFile(path, whole[:cut], 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, whole[:cut])
 		j, entries, err := OpenJournal(path)
 		if err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
@@ -61,9 +56,7 @@ func TestJournalTornAndWrong(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(path, []byte("{\"episode\":1}\nnonsense\n{}\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, "{\"episode\":1}\nnonsense\n{}\n")
 	if _, _, err := OpenJournal(path); err == nil {
 		t.Fatal("a wrong line in the middle was taken")
 	}
@@ -79,9 +72,7 @@ func TestJournalBits(t *testing.T) {
 	}
 	for i := range 8 * (len(whole) - 1) { // without the newline of the last line, which is a torn one then
 		whole[i/8] ^= 1 << (i % 8)
-		if err := os.WriteFile(path, whole, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, whole)
 		whole[i/8] ^= 1 << (i % 8)
 		got, _, err := ReadJournal(path)
 		if _, refused := errors.AsType[*fsx.CorruptError](err); refused {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // recipes are the files of configs/ and the command that each is for; "" = it is
@@ -52,10 +54,7 @@ func TestRecipes(t *testing.T) {
 			if command == "" {
 				return
 			}
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := filetest.Read(t, path)
 			if name != "example.textproto" && !strings.HasPrefix(name, "training") && !strings.Contains(string(text), "\n# Expect") {
 				t.Error("it does not say what to expect")
 			}
@@ -74,9 +73,7 @@ func dryRun(t *testing.T, command, path string) {
 		}
 	}
 	for name, text := range map[string]string{"games.pgn": "[Event \"a\"]\n[Result \"1-0\"]\n\n1. e4 e5 2. Qh5 Nc6 3. Bc4 Nf6 4. Qxf7# 1-0\n", "starts.txt": "8/8/8/8/8/2k5/8/KQ6 w - - 0 1\n"} {
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, name, text)
 	}
 	root, out := newRoot(), new(bytes.Buffer)
 	root.SetOut(out)

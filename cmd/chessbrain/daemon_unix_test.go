@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // said is a message of the daemon, as far as the test looks at it.
@@ -58,9 +60,7 @@ func TestDaemon(t *testing.T) {
 	if out, err := play.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "rl.textproto"), []byte(daemonRL), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(dir, "rl.textproto"), daemonRL)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // one that hangs is ended
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "chessbrain", "daemon", "--quiet")
@@ -133,9 +133,7 @@ func TestDaemon(t *testing.T) {
 func TestDaemonLosesItsReader(t *testing.T) {
 	dir := t.TempDir()
 	text := fmt.Sprintf("selfplay { episodes: 1000000 max_plies: 12 } mcts { simulations: 2 } model { net: %q } training { steps_per_episode: 1 checkpoint { interval: 1000000 } }", "16x1")
-	if err := os.WriteFile(filepath.Join(dir, "endless.textproto"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(dir, "endless.textproto"), text)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "chessbrain", "daemon", "--config", "endless.textproto", "--quiet")

@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/record"
@@ -108,10 +109,7 @@ func TestExportNetGames(t *testing.T) {
 		if err != nil || len(files) != 1 {
 			t.Fatal(files, err)
 		}
-		text, err := os.ReadFile(files[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := filetest.Read(t, files[0])
 		var got []string
 		for _, part := range strings.Split(string(text), `[GameId "`)[1:] {
 			got = append(got, part[:5])

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"io"
-	"os"
 	"strings"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // demoScript is the script of the seeds' users.
@@ -138,10 +138,7 @@ func TestHelpTexts(t *testing.T) {
 
 // TestDemoScriptNamesEveryVariable holds the script's comment against the flags.
 func TestDemoScriptNamesEveryVariable(t *testing.T) {
-	text, err := os.ReadFile(demoScript)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, demoScript)
 	for _, v := range config.NewFlagSet(config.TrainGroups...).Values() {
 		if env := v.Flag().Env; !strings.Contains(string(text), env) {
 			t.Errorf("%s does not name %s", demoScript, env)

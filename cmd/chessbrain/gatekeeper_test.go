@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run/retain"
@@ -92,9 +93,7 @@ func TestGCCommand(t *testing.T) {
 	run := t.TempDir()
 	arch := nntest.Named("8x1")
 	for name, text := range map[string]string{"run.json": `{"version":1,"job":"job"}`, "config.textproto": "loop { retention { rejected: 1 } }"} {
-		if err := os.WriteFile(filepath.Join(run, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(run, name), text)
 	}
 	for _, name := range []string{"locks", "rejectedmodels"} {
 		if err := os.Mkdir(filepath.Join(run, name), 0o755); err != nil {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // TestCheckLoop lets scripts/check_loop.sh kill and check a small closed loop of
@@ -235,9 +237,7 @@ mcts { simulations: 2 } model { net: "16x1" }
 training { batch_size: 16 samples_per_epoch: 64 bucket { per_new_row: 3 size: 2000 } }
 loop { games_per_cycle: 12 samples_per_cycle: 64 shuffle { min_rows: 50 keep_target_rows: 1000 taper_window_scale: 50 }
   gating: false rating { games: 2 opponents: 1 visits: 2 random: true } retention { shuffles: 1 } }`
-	if err := os.WriteFile(filepath.Join(dir, "loop.textproto"), []byte(config), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(dir, "loop.textproto"), config)
 	loop("3")
 	flipped := 0
 	flip := func(pattern string, but int) { // all files but the newest so many
@@ -251,14 +251,9 @@ loop { games_per_cycle: 12 samples_per_cycle: 64 shuffle { min_rows: 50 keep_tar
 			if err != nil {
 				t.Fatal(err)
 			}
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := filetest.Read(t, path)
 			data[len(data)/2] ^= 0x10
-			if err := os.WriteFile(path, data, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			filetest.Write(t, path, data)
 			if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil { // disks that rot leave the time
 				t.Fatal(err)
 			}

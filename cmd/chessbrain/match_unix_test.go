@@ -16,6 +16,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // TestMatchInterrupt stops a match: it exits with 5, says how a match can go on, and
@@ -36,10 +37,7 @@ func TestMatchInterrupt(t *testing.T) {
 	}
 	interrupt("; with --pgn or --log FILE it could go on")
 	said := interrupt(", and the same command goes on", "--pgn", "a.pgn")
-	text, err := os.ReadFile(filepath.Join(dir, "a.pgn"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, filepath.Join(dir, "a.pgn"))
 	if n, _ := strconv.Atoi(said[1]); n < 1 || strings.Count(string(text), "\n[Result ") != n {
 		t.Errorf("%d games in the PGN, it says %d", strings.Count(string(text), "\n[Result "), n)
 	}
@@ -89,10 +87,7 @@ func TestMatchKill(t *testing.T) {
 	}
 	var texts [2][]byte
 	for i, d := range []string{whole, dir} {
-		var err error
-		if texts[i], err = os.ReadFile(filepath.Join(d, "a.pgn")); err != nil {
-			t.Fatal(err)
-		}
+		texts[i] = filetest.Read(t, filepath.Join(d, "a.pgn"))
 		if _, err := os.Stat(filepath.Join(d, "a.jsonl")); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the log of a match that ended is still there: %v", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/plugins/host"
 )
 
@@ -59,10 +60,7 @@ func TestSwap(t *testing.T) {
 	if code, rest := p.exit(); code != exitInterrupted {
 		t.Errorf("exit code %d, want %d: %s", code, exitInterrupted, rest)
 	}
-	data, err := os.ReadFile(filepath.Join(run, "config.textproto"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, filepath.Join(run, "config.textproto"))
 	for _, want := range []string{`"plies-left"`, `"policy-temperature"`, `"1.25"`, `exporter: "lc0"`} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("no %s in the run's configuration", want)

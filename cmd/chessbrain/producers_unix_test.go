@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // quickGames are flags of games that take milliseconds.
@@ -130,9 +132,7 @@ func TestProducersEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	// This process is no producers.sh: its number was given out again.
-	if err := os.WriteFile(stale, fmt.Appendf(nil, "%d %s", os.Getpid(), host), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, stale, fmt.Sprintf("%d %s", os.Getpid(), host))
 	out, err := producers(t, dir, append([]string{"2", "run", "--max-games", "3"}, quickGames...)...).CombinedOutput()
 	for _, want := range []string{"2 processes play in run, 3 to 4", "process 3 ended with 0: ", "process 4 ended with 0: "} {
 		if err != nil || !strings.Contains(string(out), want) {
@@ -146,9 +146,7 @@ func TestProducersEnd(t *testing.T) {
 
 func TestProducersRefuse(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(dir, "file"), "")
 	for args, says := range map[string]string{
 		"":                                  "usage: ",
 		"2":                                 "usage: ",

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // scriptNames are the scripts that a person starts, as paths below scripts/.
@@ -46,10 +48,7 @@ func TestScriptsHelp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := filetest.Read(t, path)
 		interpreter := "bash"
 		if strings.HasSuffix(name, ".py") {
 			interpreter = "python3"

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/memfs"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/internal/testing/slow"
@@ -35,9 +36,7 @@ func newShaky(t *testing.T, recipe string) *shaky {
 	dir := t.TempDir()
 	s := &shaky{T: t, base: filepath.Join(dir, "disk"), counted: map[int64]string{}}
 	s.root = filepath.Join(s.base, "run")
-	if err := os.WriteFile(filepath.Join(dir, "tiny.textproto"), []byte(recipe), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(dir, "tiny.textproto"), recipe)
 	s.empty()
 	return s
 }

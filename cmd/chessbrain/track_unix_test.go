@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // TestTrackKilled holds that MLflow's and W&B's files have every step of a run once after
@@ -82,9 +83,7 @@ func TestTrackKilled(t *testing.T) {
 	var logs [2][]byte
 	for i := range logs {
 		ended(t, start(t, dir, append([]string{"report", "a"}, tracked...)...))
-		if logs[i], err = os.ReadFile(glob(t, dir, "wandb/offline-run-*/run-*.wandb", 1)[0]); err != nil {
-			t.Fatal(err)
-		}
+		logs[i] = filetest.Read(t, glob(t, dir, "wandb/offline-run-*/run-*.wandb", 1)[0])
 		if again, err := os.ReadFile(glob(t, dir, "mlruns/*/*/metrics/train/loss", 1)[0]); err != nil || string(again) != want {
 			t.Errorf("%v: report writes another run of MLflow", err)
 		}

@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 var (
@@ -27,19 +28,13 @@ var (
 // with flags that there are, or a script, and its variables are all in run.env.
 func TestUnits(t *testing.T) {
 	const dir = "../../scripts/systemd"
-	env, err := os.ReadFile(filepath.Join(dir, "run.env"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := filetest.Read(t, filepath.Join(dir, "run.env"))
 	units, err := filepath.Glob(filepath.Join(dir, "*.service"))
 	if err != nil || len(units) != 6 {
 		t.Fatalf("%d units, want 6: %v", len(units), err)
 	}
 	for _, path := range units {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := filetest.Read(t, path)
 		unit := strings.ReplaceAll(string(text), "\\\n", "")
 		for _, line := range []string{"KillMode=mixed", "SuccessExitStatus=5", "Restart=on-failure", "RestartPreventExitStatus=2 3", "EnvironmentFile=/etc/chessbrain/run.env"} {
 			if !strings.Contains(unit, "\n"+line+"\n") {
@@ -96,10 +91,7 @@ func TestManifests(t *testing.T) {
 	const dir = "../../scripts/fleet"
 	flags := find(t, "selfplay").Flags()
 	for _, name := range []string{"kubernetes.yaml", "player.nomad.hcl", "player.slurm", "Dockerfile"} {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := filetest.Read(t, filepath.Join(dir, name))
 		text, joins := string(data), 0
 		for _, line := range strings.Split(text, "\n") {
 			_, args, ok := strings.Cut(line, "selfplay")
@@ -124,10 +116,7 @@ func TestManifests(t *testing.T) {
 			}
 		}
 	}
-	manifest, err := os.ReadFile(filepath.Join(dir, "kubernetes.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	manifest := filetest.Read(t, filepath.Join(dir, "kubernetes.yaml"))
 	kinds, players := []string{}, ""
 	for decoder := yaml.NewDecoder(bytes.NewReader(manifest)); ; {
 		var object struct {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/golden"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cpu"
@@ -117,9 +117,7 @@ func askEngine(t *testing.T, path string) {
 	for _, f := range encoding.InputFormats() {
 		_, data := formatNet(t, f)
 		file := filepath.Join(t.TempDir(), "net.pb.gz")
-		if err := os.WriteFile(file, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, file, data)
 		c := exec.Command(*engine, "--weights="+file, "--backend=blas", "--policy-softmax-temp=1", "--verbose-move-stats", "--history-fill=no", "--threads=1")
 		in, err1 := c.StdinPipe()
 		lines, err2 := c.StdoutPipe()
@@ -148,7 +146,5 @@ func askEngine(t *testing.T, path string) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, out.Bytes())
 }

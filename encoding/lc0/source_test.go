@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/golden"
 )
 
@@ -31,9 +32,7 @@ func mateChunk(t testing.TB) (chunk, raw []byte) {
 func store(t *testing.T, name string, data []byte) *Source {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, data)
 	s, err := OpenSource(path)
 	if err != nil {
 		t.Fatal(err)
@@ -254,9 +253,7 @@ func TestSourceRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for name, data := range map[string][]byte{"empty": nil, "text": []byte("hello, world"), "png": append([]byte("\x89PNG"), make([]byte, 1000)...)} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, data)
 		if _, err := OpenSource(path); !errors.Is(err, ErrNoSource) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/golden"
 )
 
@@ -173,10 +174,7 @@ func appendAll(records []Record) (out []byte) {
 
 func unzip(t testing.TB, path string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, path)
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/kerneltest"
 	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn/kernel"
@@ -251,9 +251,7 @@ func TestBusy(t *testing.T) {
 	loadFile = filepath.Join(t.TempDir(), "loadavg")
 	t.Cleanup(func() { loadFile = "/proc/loadavg" })
 	for load, busy := range map[string]bool{"9999.25 8.05 5.56 10/125 371\n": true, "0.00 8.05 5.56 1/125 371\n": false, "": false} {
-		if err := os.WriteFile(loadFile, []byte(load), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, loadFile, load)
 		want := fmt.Sprintf("idle CPUs: in the last minute the load was 9999.2 on %d; the speeds that are measured now are too low", runtime.NumCPU())
 		if got := Missing(); slices.Contains(got, want) != busy || !busy && strings.Contains(strings.Join(got, ""), "idle CPUs") {
 			t.Errorf("load %q: %q", load, got)

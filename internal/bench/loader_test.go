@@ -2,10 +2,11 @@ package bench
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // Both modes measure the games that they make, and leave nothing behind.
@@ -56,9 +57,7 @@ func TestLoaderDir(t *testing.T) {
 		t.Errorf("files %v, %v", left, err)
 	}
 	bad := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bad, "a.tar"), []byte("no tar"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(bad, "a.tar"), "no tar")
 	if _, err := Loader(t.Context(), LoaderOptions{Mode: LoaderRL, Dir: bad, StoreMiB: 16, Frames: 500, Duration: 1}); err == nil || !strings.Contains(err.Error(), "a.tar") {
 		t.Errorf("a directory of damage: %v", err)
 	}
@@ -70,9 +69,7 @@ func TestLoaderOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "f")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, file, "")
 	for name, change := range map[string]func(*LoaderOptions){
 		"mode": func(o *LoaderOptions) { o.Mode = "x" }, "games": func(o *LoaderOptions) { o.Games = 0 }, "store": func(o *LoaderOptions) { o.StoreMiB = 0 },
 		"reservoir": func(o *LoaderOptions) { o.Frames = 0 }, "duration": func(o *LoaderOptions) { o.Duration = 0 }, "none": func(o *LoaderOptions) { o.Dir = file + "none" }, "not a directory": func(o *LoaderOptions) { o.Dir = file },

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"flag"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 var update = flag.Bool("update", false, "rewrite configs/example.textproto and docs/FLAGS.md")
@@ -44,14 +45,9 @@ func schemaPaths(md protoreflect.MessageDescriptor, prefix string) (paths []stri
 func TestGenerated(t *testing.T) {
 	for path, want := range map[string][]byte{examplePath: append([]byte(exampleHeader), Format(Defaults())...), flagsPath: flagsPage()} {
 		if *update {
-			if err := os.WriteFile(path, want, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			filetest.Write(t, path, want)
 		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := filetest.Read(t, path)
 		if !bytes.Equal(text, want) {
 			t.Errorf("%s is not what the schema says; run go generate ./internal/config", path)
 		}
@@ -67,10 +63,7 @@ var (
 // TestExample proves that the example file is the defaults, and that with its
 // example lines it has every field of the schema.
 func TestExample(t *testing.T) {
-	text, err := os.ReadFile(examplePath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, examplePath)
 	if e, err := Resolve(Input{Path: examplePath}); err != nil {
 		t.Error(err)
 	} else if !proto.Equal(e.Config, Defaults()) {
@@ -249,9 +242,7 @@ func TestLoadRefuses(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, size int) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, bytes.Repeat([]byte("# padding\n"), size/10), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, bytes.Repeat([]byte("# padding\n"), size/10))
 		return path
 	}
 	for _, c := range []struct{ path, want string }{

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/nn"
 )
 
@@ -31,13 +31,9 @@ func resolved(t *testing.T, file, net string) *Effective {
 
 func TestNet(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mine.safetensors")
-	if err := os.WriteFile(file, []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, file, "x")
 	kinds := filepath.Join(t.TempDir(), "kinds.textproto")
-	if err := os.WriteFile(kinds, []byte(`kind { name: "tiny" conv_tower { filters: 16 blocks: 1 se_ratio: 0 } }`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, kinds, `kind { name: "tiny" conv_tower { filters: 16 blocks: 1 se_ratio: 0 } }`)
 	for _, c := range []struct {
 		args                []string
 		filters, blocks, se int32

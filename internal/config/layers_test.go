@@ -2,10 +2,11 @@ package config
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // TestRunKeepsItsValues: what a run wrote is below the file, the environment and the flags
@@ -20,9 +21,7 @@ func TestRunKeepsItsValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "config.textproto")
-	if err := os.WriteFile(path, Marshal(begun.Config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, Marshal(begun.Config))
 	asked := ""
 	ofRun := func(e *Effective) (*File, error) { asked = e.Config.GetRunDir(); return LoadRun(path) }
 	e, err := Resolve(Input{File: mustParse(t, `training { batch_size: 64 lr: 0.5 }`), Env: env("EPISODES", "70"),

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +8,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // set gives flags to a fresh set, as a command would.
@@ -304,9 +305,7 @@ func TestReload(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.textproto")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 	}
 	write("plugins { sampler { name: 'a' } } training { batch_size: 8 }")
 	e, err := Resolve(Input{Path: path, Flags: set(t, "--batch-size", "4", "--plugin-dir", "x", "--plugin-dir", "y"+string(filepath.ListSeparator)+"z")})

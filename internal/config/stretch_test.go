@@ -2,12 +2,13 @@ package config
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 const longFile = `selfplay { episodes: 1000 max_plies: 70 simulations_schedule: "32@0,64@333" }
@@ -82,9 +83,7 @@ func TestStretchedReload(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.textproto")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 	}
 	write("selfplay { episodes: 100 }")
 	factor := 3.0

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 const (
@@ -57,10 +59,7 @@ func goFolders(t *testing.T) []string {
 // page returns the lines of a document.
 func page(t *testing.T, name string) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, filepath.Join(root, name))
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 

@@ -1,12 +1,13 @@
 package house
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // opens is a call that waits without an end for the writer of a pipe.
@@ -22,10 +23,7 @@ var openers = []string{
 // TestFilesAreOpenedByFsx: a file that a user or a run names is opened by internal/fsx.
 func TestFilesAreOpenedByFsx(t *testing.T) {
 	for _, path := range sources(t) {
-		text, err := os.ReadFile(filepath.Join(root, path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := filetest.Read(t, filepath.Join(root, path))
 		if opens.Match(text) && !slices.ContainsFunc(openers, func(by string) bool { return strings.HasPrefix(path, by) }) {
 			t.Errorf("%s calls %s: a pipe would be waited for; use fsx", path, opens.Find(text))
 		}

@@ -4,13 +4,14 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // layout is the file that names the parts of a run directory.
@@ -111,10 +112,7 @@ func eachString(t *testing.T, path string, found func(text string, in ast.Node))
 func TestDirs(t *testing.T) {
 	lost, makes := []string{"internal/fsx/", "plugins/host/", "internal/bench/"}, regexp.MustCompile(`os\.Mkdir(All)?\(`)
 	for _, path := range sources(t) {
-		data, err := os.ReadFile(filepath.Join("../..", path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := filetest.Read(t, filepath.Join("../..", path))
 		if makes.Match(data) && !slices.ContainsFunc(lost, func(folder string) bool { return strings.HasPrefix(path, folder) }) {
 			t.Errorf("%s: use fsx.MkdirAll", path)
 		}

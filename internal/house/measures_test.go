@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // What the house is measured by. Each number may fall and is lowered here then; one that
@@ -75,10 +77,7 @@ func TestMeasures(t *testing.T) {
 	lines, getters := 0, 0
 	getter := regexp.MustCompile(`\.Get[A-Z]\w*\(`)
 	for _, path := range sources(t) {
-		data, err := os.ReadFile(filepath.Join("../..", path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := filetest.Read(t, filepath.Join("../..", path))
 		if !strings.HasPrefix(path, "plugins/plugintest/") {
 			lines += bytes.Count(data, []byte("\n"))
 		}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // publish sends steps from..to and an episode after every fourth.
@@ -47,20 +49,11 @@ func mustSync(t *testing.T, f *Files) FilesState {
 	return s
 }
 
-func read(t *testing.T, path string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 // steps returns the numbers of the step events in a metrics file.
 func steps(t *testing.T, path string) (steps []int64) {
 	t.Helper()
 	last := uint64(0)
-	_, err := Replay(bytes.NewReader(read(t, path)), func(e Event) error {
+	_, err := Replay(bytes.NewReader(filetest.Read(t, path)), func(e Event) error {
 		if n := e.Head().Seq; n <= last {
 			t.Errorf("event %d follows %d", n, last)
 		} else {
@@ -94,9 +87,9 @@ func TestResumeDoublesNothing(t *testing.T) {
 	if err := errors.Join(b.Err(), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	want := read(t, filepath.Join(straight, MetricsName))
+	want := filetest.Read(t, filepath.Join(straight, MetricsName))
 	board := eventsPrefix + "1700000000.job" + eventsSuffix
-	wantBoard := read(t, filepath.Join(straight, board))
+	wantBoard := filetest.Read(t, filepath.Join(straight, board))
 
 	for _, lost := range []int64{8, 9, 13, 20} { // last step before the kill
 		for _, tail := range []string{"", "{\"v\":1,\"ty", "\n\n"} {
@@ -118,10 +111,10 @@ func TestResumeDoublesNothing(t *testing.T) {
 			if err := errors.Join(b.Err(), f.Close()); err != nil {
 				t.Fatal(err)
 			}
-			if got := read(t, filepath.Join(dir, MetricsName)); !bytes.Equal(got, want) {
+			if got := filetest.Read(t, filepath.Join(dir, MetricsName)); !bytes.Equal(got, want) {
 				t.Errorf("lost %d, tail %q: metrics differ", lost, tail)
 			}
-			if got := read(t, filepath.Join(dir, board)); !bytes.Equal(got, wantBoard) {
+			if got := filetest.Read(t, filepath.Join(dir, board)); !bytes.Equal(got, wantBoard) {
 				t.Errorf("lost %d, tail %q: event file differs", lost, tail)
 			}
 		}
@@ -184,7 +177,7 @@ func TestDamagedFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir, state := begun(t)
 			path := filepath.Join(dir, state.EventsFile)
-			want := read(t, path)
+			want := filetest.Read(t, path)
 			if err := hurt(path); err != nil {
 				t.Fatal(err)
 			}
@@ -192,14 +185,14 @@ func TestDamagedFiles(t *testing.T) {
 			if err := f.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if got := read(t, path); !bytes.Equal(got, want) {
+			if got := filetest.Read(t, path); !bytes.Equal(got, want) {
 				t.Error("the rebuilt event file differs")
 			}
 		})
 	}
 	t.Run("another run's files", func(t *testing.T) {
 		dir, state := begun(t)
-		metrics := read(t, filepath.Join(dir, MetricsName))
+		metrics := filetest.Read(t, filepath.Join(dir, MetricsName))
 		f, b, info := open(t, dir, FilesState{})
 		publish(b, 1, 2)
 		if err := f.Close(); err != nil {
@@ -209,7 +202,7 @@ func TestDamagedFiles(t *testing.T) {
 		if d := cmp.Diff(want, info.Moved); d != "" {
 			t.Error(d)
 		}
-		if !bytes.Equal(read(t, want[0]), metrics) || len(read(t, want[1])) != int(state.EventsOffset) {
+		if !bytes.Equal(filetest.Read(t, want[0]), metrics) || len(filetest.Read(t, want[1])) != int(state.EventsOffset) {
 			t.Error("the old files changed")
 		}
 		if d := cmp.Diff(upTo(2), steps(t, filepath.Join(dir, MetricsName))); d != "" {
@@ -233,7 +226,7 @@ func TestMovedAside(t *testing.T) {
 		t.Errorf("%d files, %v; want %d", len(left), err, keptAside)
 	}
 	for n, want := range map[int]string{1: "100", 2: "101", 3: "2", keptAside: "99"} {
-		if got := read(t, filepath.Join(dir, fmt.Sprintf("metrics_old%d.jsonl", n))); string(got) != want {
+		if got := filetest.Read(t, filepath.Join(dir, fmt.Sprintf("metrics_old%d.jsonl", n))); string(got) != want {
 			t.Errorf("file %d holds that of start %s, want %s", n, got, want)
 		}
 	}
@@ -249,7 +242,7 @@ func TestBoardHoldsTheSameScalars(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want []boardScalar
-	_, err = Replay(bytes.NewReader(read(t, filepath.Join(dir, MetricsName))), func(e Event) error {
+	_, err = Replay(bytes.NewReader(filetest.Read(t, filepath.Join(dir, MetricsName))), func(e Event) error {
 		x, scalars := Scalars(e)
 		for _, s := range scalars {
 			s.Value = float64(float32(s.Value))
@@ -308,9 +301,7 @@ func TestRecordDamage(t *testing.T) {
 func TestTornPutAside(t *testing.T) {
 	for text, want := range map[string]string{"{}\n{\"v\":": "{}\n", "{\"v\":": "", "{}\n": "{}\n"} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, MetricsName), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, MetricsName), text)
 		f, _, err := OpenFiles(FilesOptions{Dir: dir}, FilesState{})
 		if err != nil {
 			t.Fatal(err)

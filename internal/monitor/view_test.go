@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // get fetches /metrics with a token and returns status and body.
@@ -306,10 +308,7 @@ func TestLogger(t *testing.T) {
 	if len(lines) != 1 || !strings.HasSuffix(lines[0], ` error: broken | in two lines job="j 1" net.err="bad 1" net.arch.blocks=4`) || strings.Contains(lines[0], "stack") {
 		t.Errorf("terminal: %q", terminal.String())
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, path)
 	file := strings.Split(strings.TrimSpace(string(text)), "\n")
 	if len(file) != 2 || !strings.Contains(file[1], `"stack":"goroutine`) || !strings.Contains(file[1], `"config_hash":"abc"`) || strings.Contains(file[0], "stack") {
 		t.Errorf("file: %s", text)
@@ -380,9 +379,7 @@ func TestRotation(t *testing.T) {
 func TestRemoveOldLogs(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"train_1.log", "train_1.log.1", "train_2.log", "train_3.log", "train_3.log.1", "run_0.log"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, name), "")
 	}
 	if err := RemoveOldLogs(filepath.Join(dir, "train_*.log"), 2); err != nil {
 		t.Fatal(err)
@@ -399,10 +396,7 @@ func TestRemoveOldLogs(t *testing.T) {
 // TestGrafana holds the names in the dashboard of scripts/grafana against those that a run
 // shows, and its curves against those that events have.
 func TestGrafana(t *testing.T) {
-	text, err := os.ReadFile("../../scripts/grafana/chessbrain.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, "../../scripts/grafana/chessbrain.json")
 	var dashboard struct {
 		Panels []struct{ Targets []struct{ Expr string } }
 	}

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/memfs"
 	"github.com/chessbrain/chessbrain/plugins/api/pluginpb"
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -133,7 +134,7 @@ func TestExport(t *testing.T) {
 				t.Fatalf("%s: files %v, want %v; in the directory: %v", name, got, want, list(t, dir))
 			}
 			for i := range want {
-				if got[i] != filepath.Join(dir, filepath.Base(want[i])) || !bytes.Equal(read(t, got[i]), read(t, want[i])) {
+				if got[i] != filepath.Join(dir, filepath.Base(want[i])) || !bytes.Equal(filetest.Read(t, got[i]), filetest.Read(t, want[i])) {
 					t.Errorf("%s: %s differs from %s", name, got[i], want[i])
 				}
 			}
@@ -151,15 +152,6 @@ func list(t testing.TB, dir string) (names []string) {
 		names = append(names, e.Name())
 	}
 	return names
-}
-
-func read(t testing.TB, path string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
 
 // Failures of the stage and of the games are reported and leave nothing, in the

@@ -3,12 +3,13 @@
 package host
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"syscall"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // leave takes a program out of the group that started it.
@@ -19,10 +20,7 @@ func TestChildren(t *testing.T) {
 	for _, name := range []string{"parent", "runaway"} {
 		b := newBench(t, []string{name}, nil)
 		r := b.rescorer(name)
-		data, err := os.ReadFile(filepath.Join(b.dir, "child"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := filetest.Read(t, filepath.Join(b.dir, "child"))
 		pid := 0
 		for _, digit := range data {
 			pid = 10*pid + int(digit-'0')

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // tree writes files with their modes; a name that ends with / is a directory.
@@ -104,9 +106,7 @@ func TestCopyProgram(t *testing.T) {
 			t.Errorf("%s was copied", name)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(src, "a/b/data"), []byte("other"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(src, "a/b/data"), "other")
 	if got, _ := hashProgram(src); got == want {
 		t.Error("another content has the same hash")
 	}

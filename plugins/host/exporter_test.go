@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
@@ -67,9 +68,7 @@ func TestExporterDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, file, "")
 	var own *Error
 	_, err = e.Export(inTime(t), &stage.Checkpoint{Net: stage.NetInfo{Name: "n"}}, file)
 	if err == nil || errors.As(err, &own) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
@@ -144,9 +145,7 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(temp, roomPrefix+"dead", roomLock), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(temp, roomPrefix+"dead", roomLock), "")
 	sweep(temp)
 	for path, want := range map[string]bool{living.dir: true, filepath.Join(temp, roomPrefix+"unborn"): true, filepath.Join(temp, roomPrefix+"dead"): false} {
 		if _, err := os.Stat(path); (err == nil) != want {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 const (
@@ -60,9 +61,7 @@ func TestLockFileFaults(t *testing.T) {
 		strings.Repeat("# long\n", maxLockBytes/7+1): "more than",
 	} {
 		path := filepath.Join(dir, "lock")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 		l, err := ReadLock(path)
 		if says == "" && (err != nil || l.Check(Program{Name: "one", SHA256: sumA}) != nil) {
 			t.Errorf("%.80q: %v", text, err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/spawn"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -168,9 +169,7 @@ func TestGivenUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		games[0].Seed = seedDieOnce
-		if err := os.WriteFile(filepath.Join(b.dir, "broken"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(b.dir, "broken"), "")
 		got, err := r.RescoreBatch(inTime(t), games)
 		var e *Error
 		if goOn {

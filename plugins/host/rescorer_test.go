@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/plugins/api"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
@@ -110,9 +110,7 @@ func TestGathering(t *testing.T) {
 		calls = append(calls, newCall(inTime(t), games[i:i+1]))
 		r.calls <- calls[i]
 	}
-	if err := os.WriteFile(filepath.Join(b.dir, "gate"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(b.dir, "gate"), "")
 	var got []*record.Game
 	for _, c := range calls {
 		<-c.done
@@ -199,9 +197,7 @@ func TestRescoreCancelled(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(b.dir, "gate"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(b.dir, "gate"), "")
 	got, err := r.RescoreBatch(inTime(t), games[1:])
 	if err != nil {
 		t.Fatal(err)

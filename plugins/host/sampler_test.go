@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/plugins/sample"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
@@ -143,9 +144,7 @@ func TestSamplerCancelled(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(b.dir, "gate"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(b.dir, "gate"), "")
 	d.Index, d.Rows = window{1, 12}, 7 // another window than the one of that draw
 	for i := range 3 {
 		got, state, err := s.Sample(inTime(t), d, nil)

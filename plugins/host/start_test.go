@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
@@ -77,9 +78,7 @@ func TestStartFailures(t *testing.T) {
 		{"nosuch", nil, `unknown rescorer "nosuch"; built in: none; programs:`, ErrUnknown},
 		{"picker", nil, "is a plugin, but a sampler", ErrUnknown},
 		{"plain", func(t *testing.T, b *bench) {
-			if err := os.WriteFile(filepath.Join(b.dir, "bin", "plain.py"), []byte("#!/bin/sh\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			filetest.Write(t, filepath.Join(b.dir, "bin", "plain.py"), "#!/bin/sh\n")
 		}, "plain.py is not an executable file: chmod +x", ErrUnknown},
 	} {
 		t.Run(c.name, func(t *testing.T) {

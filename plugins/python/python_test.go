@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/plugintest"
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -83,11 +84,7 @@ func program(t *testing.T, name, script string) string {
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
+	return string(filetest.Read(t, path))
 }
 
 func write(t *testing.T, path string, data []byte, mode os.FileMode) {

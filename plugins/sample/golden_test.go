@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 )
 
@@ -32,14 +32,9 @@ func TestGoldenDraws(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, golden, got.Bytes())
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := filetest.Read(t, golden)
 	lines, wanted := bytes.Split(got.Bytes(), []byte("\n")), bytes.Split(want, []byte("\n"))
 	for i := range wanted {
 		if i >= len(lines) || !bytes.Equal(lines[i], wanted[i]) {

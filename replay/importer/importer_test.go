@@ -17,6 +17,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding/lc0"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 )
@@ -272,15 +273,10 @@ func TestDamagedDirectory(t *testing.T) {
 	dir := t.TempDir()
 	run(t, Options{Dir: dir, Targets: plain}, game(1, 1)+game(2, 1))
 	path := filepath.Join(dir, "00000001.games")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, path)
 	data[len(data)/2] ^= 1
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	_, err = Open(t.Context(), Options{Dir: dir, Targets: plain})
+	filetest.Write(t, path, data)
+	_, err := Open(t.Context(), Options{Dir: dir, Targets: plain})
 	var corrupt *replay.CorruptError
 	if !errors.As(err, &corrupt) || corrupt.Path != path {
 		t.Errorf("%v", err)
@@ -324,9 +320,7 @@ func TestUnpack(t *testing.T) {
 		t.Error("a directory was opened")
 	}
 	path := filepath.Join(dir, "a")
-	if err := os.WriteFile(path, []byte(pack("1. e4 *")), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, pack("1. e4 *"))
 	f, err := OpenFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding/lc0"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -25,9 +26,7 @@ func leelaFiles(t testing.TB, games []*record.Game) (sources []*leelaSource) {
 			t.Fatal(err)
 		}
 		path := filepath.Join(t.TempDir(), "game.gz")
-		if err := os.WriteFile(path, chunk.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, chunk.Bytes())
 		file, err := lc0.OpenSource(path)
 		if err != nil {
 			t.Fatal(err)

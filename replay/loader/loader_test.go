@@ -16,6 +16,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -343,15 +344,10 @@ func TestLoaderQuarantine(t *testing.T) {
 	games := randomGames(t, 0, 12)
 	good := writeGames(t, filepath.Join(dir, "good"), games[:6]...)
 	bad := writeGames(t, filepath.Join(dir, "bad"), games[6:]...)
-	data, err := os.ReadFile(bad)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, bad)
 	data[len(data)/2] ^= 1
 	for path, content := range map[string][]byte{bad: data, filepath.Join(dir, "x.gz"): []byte("no gzip"), filepath.Join(dir, "empty.games"): nil} {
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, content)
 	}
 	refused := games[2].ID
 	l := mustNew(t, chain(dir, func(c *Config) { c.Stages[3].ChunkRescorer.Rescorers = []stage.Rescorer{refusing(refused)} }), Options{})

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/memfs"
 )
 
@@ -77,10 +78,7 @@ func TestRoundTrip(t *testing.T) {
 
 // TestOtherPrograms: the file is one JSON object with the documented names.
 func TestOtherPrograms(t *testing.T) {
-	data, err := os.ReadFile(write(t, sample()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, write(t, sample()))
 	var f struct {
 		Version int
 		Nets    []map[string]any
@@ -106,10 +104,7 @@ func TestOther(t *testing.T) {
 	if _, err := Read(fsx.OS, filepath.Join(t.TempDir(), catalogueFile)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
-	good, err := os.ReadFile(write(t, sample()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := filetest.Read(t, write(t, sample()))
 	change := func(old, with string) []byte {
 		changed := bytes.Replace(good, []byte(old), []byte(with), 1)
 		if bytes.Equal(changed, good) {
@@ -130,9 +125,7 @@ func TestOther(t *testing.T) {
 		"a wrong time":    change(`"2026-03-04T05:06:07.123456789Z"`, `"yesterday"`),
 	} {
 		path := filepath.Join(t.TempDir(), catalogueFile)
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, data)
 		if _, err := Read(fsx.OS, path); !errors.Is(err, ErrOther) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", what, err)
 		}

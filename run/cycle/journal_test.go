@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/run"
 )
 
@@ -44,15 +44,10 @@ func TestJournalTorn(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(root, run.CyclesName)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, path)
 	for size := range len(data) + 1 {
 		whole := bytes.Count(data[:size], []byte("\n"))
-		if err := os.WriteFile(path, data[:size], 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, data[:size])
 		if got, err := ReadJournal(root); err != nil || len(got) != whole {
 			t.Fatalf("%d bytes: %d lines read, want %d: %v", size, len(got), whole, err)
 		}
@@ -85,9 +80,7 @@ func TestJournalRefuses(t *testing.T) {
 		"no time":       `{"cycle":1,"stage":"gc","event":"begin","time":"yesterday"}`,
 	} {
 		root := t.TempDir()
-		if err := os.WriteFile(filepath.Join(root, run.CyclesName), []byte(good+line+"\n"+good), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(root, run.CyclesName), good+line+"\n"+good)
 		for what, open := range map[string]func() error{
 			"ReadJournal": func() error { _, err := ReadJournal(root); return err },
 			"OpenJournal": func() error { _, _, err := OpenJournal(root); return err },

@@ -15,6 +15,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
@@ -188,10 +189,7 @@ func TestMendsEvents(t *testing.T) {
 	tear := func() (torn []string) {
 		t.Helper()
 		for _, path := range events {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := filetest.Read(t, path)
 			torn = append(torn, string(text)+`{"v":1,"ty`)
 			write(t, path, torn[len(torn)-1])
 		}

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -294,10 +295,7 @@ func TestJournalCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole, root := a.root, t.TempDir()
-	lines, err := os.ReadFile(filepath.Join(whole, run.CyclesName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := filetest.Read(t, filepath.Join(whole, run.CyclesName))
 	last, cuts := bytes.LastIndex(lines, []byte(`"gatekeeper","event":"begin"`)), 0
 	for at := 0; at < len(lines); at += bytes.IndexByte(lines[at:], '\n') + 1 {
 		a.root, a.called, a.games = filepath.Join(root, strconv.Itoa(at)), nil, map[uint64]int64{}
@@ -337,9 +335,7 @@ func TestJournalCut(t *testing.T) {
 		t.Errorf("begun anew: %v; games %v", err, a.games)
 	}
 	for i, note := range []string{"{", `{"cycle":9,"process":9}`} { // damaged, and of an earlier program
-		if err := os.WriteFile(run.LastCycleFile(whole), []byte(note), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, run.LastCycleFile(whole), note)
 		if _, err := a.run(fmt.Sprintf("--cycles=%d", 2+i)); err != nil || a.games[uint64(5+i)] != 12 {
 			t.Errorf("beside %s: %v; games %v", note, err, a.games)
 		}

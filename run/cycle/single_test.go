@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/run"
 )
 
@@ -110,10 +111,7 @@ func TestStageRefused(t *testing.T) {
 		t.Errorf("a refused stage wrote %v: %v", after[len(before):], err)
 	}
 	path := filepath.Join(a.root, run.CyclesName)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, path)
 	lines := strings.SplitAfter(string(data), "\n")
 	write(t, path, strings.Join(slices.Delete(lines, len(lines)-2, len(lines)), ""))
 	if says, code := a.stage("gatekeeper", ""); code != 0 || says != "gatekeeper of cycle 2 is done" {

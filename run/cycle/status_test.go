@@ -11,6 +11,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
@@ -93,10 +94,7 @@ func TestStatusOfRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for cycles := int64(1); cycles >= 0; cycles-- {
-		journal, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		journal := filetest.Read(t, path)
 		lines := strings.SplitAfter(string(journal), "\n")
 		begin := slices.IndexFunc(lines, func(l string) bool {
 			return strings.HasPrefix(l, fmt.Sprintf(`{"cycle":%d,"stage":"selfplay","event":"begin"`, cycles+1))
@@ -123,10 +121,7 @@ func TestTrainingsBesideLoop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := os.ReadFile(run.Dir{Root: root}.ConfigFile())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := filetest.Read(t, run.Dir{Root: root}.ConfigFile())
 	for name, more := range map[string]string{"wide": "--net=12x1 --export-mode=extra --steps=24", "only": "--net=16x1 --export-mode=trainonly --steps=8"} {
 		e, err := runtest.ResolveText(root, "--source=shuffled --samples-per-epoch=32 --batch-size=8 --training-name="+name+" "+more)
 		if err != nil {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // tiny makes a cycle of less than a second: short games of a very small net.
@@ -70,7 +70,5 @@ func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, ni
 // write makes a file of some text.
 func write(t testing.TB, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, text)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
@@ -232,13 +233,8 @@ func TestDamagedNet(t *testing.T) {
 	handOver(t, root, "toexport", "bad", 1, 1000)
 	handOver(t, root, "toexport", "good", 2, 2000)
 	path := filepath.Join(root, "toexport", "bad", setup.NetFile)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data[:len(data)/2], 0o666); err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, path)
+	filetest.Write(t, path, data[:len(data)/2])
 	s, log, err := exportOnce(t, root, "", nil)
 	if err == nil || !strings.Contains(err.Error(), path) || len(s.Nets) != 1 || s.Nets[0].Name != "good" || !strings.Contains(log, "stays where it is") {
 		t.Fatalf("%v, %+v\n%s", err, s, log)

@@ -14,6 +14,7 @@ import (
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
@@ -57,9 +58,7 @@ func TestReject(t *testing.T) {
 	root := t.TempDir()
 	putNet(t, candidate(root, "a"), 1, 1000)
 	for _, name := range []string{"a.onnx", "ab.onnx"} { // the other is somebody else's
-		if err := os.WriteFile(filepath.Join(root, "modelstobetested", name), []byte("x"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(root, "modelstobetested", name), "x")
 	}
 	r := decisions(t, root, "required_win_prop=0.6")
 	if len(r) != 1 || r[0].Accepted || r[0].Games < 2 || len(r[0].Files) != 2 || !strings.Contains(r[0].Reason, "3.6 of 6 needed") {
@@ -156,14 +155,9 @@ func TestGoesOn(t *testing.T) {
 	}
 	holds(t, root, "modelstobetested", "a.safetensors")
 	path := filepath.Join(root, "gatekeeper/a", LogName)
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := filetest.Read(t, path)
 	first := len(logged(t, root, "a"))
-	if err := os.WriteFile(path, append(before[:len(before):len(before)], `{"number":`...), 0o644); err != nil { // as a kill leaves it
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, append(before[:len(before):len(before)], `{"number":`...)) // as a kill leaves it
 	games = -1000
 	r := decisions(t, root, "", stop)
 	after, err := os.ReadFile(path)
@@ -202,9 +196,7 @@ func TestKilledBeforeTheMove(t *testing.T) {
 	for _, moved := range []bool{false, true} {
 		root := t.TempDir()
 		putNet(t, candidate(root, "a"), 1, 1000)
-		if err := os.WriteFile(filepath.Join(root, "modelstobetested/a.onnx"), []byte("x"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(root, "modelstobetested/a.onnx"), "x")
 		decisions(t, root, "")
 		dir := filepath.Join(root, "gatekeeper/a")
 		r, err := ReadResult(dir)
@@ -298,15 +290,10 @@ func TestBadNets(t *testing.T) {
 	root := t.TempDir()
 	putNet(t, candidate(root, "a"), 1, 1000)
 	decisions(t, root, "")
-	accepted, err := os.ReadFile(filepath.Join(root, "models/a.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	accepted := filetest.Read(t, filepath.Join(root, "models/a.safetensors"))
 	for round := range 2 {
 		putNet(t, candidate(root, "a"), 2, 2000)
-		if err := os.WriteFile(candidate(root, "torn"), accepted[:len(accepted)/2], 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, candidate(root, "torn"), accepted[:len(accepted)/2])
 		alarms := 0
 		r := decisions(t, root, "", monitor.SinkFunc(func(e monitor.Event) error {
 			if _, ok := e.(*monitor.Alarm); ok {
@@ -331,9 +318,7 @@ func TestBadNets(t *testing.T) {
 		t.Errorf("the accepted net has changed: %v", err)
 	}
 	damaged := filepath.Join(root, "models/b.safetensors")
-	if err := os.WriteFile(damaged, accepted[:100], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, damaged, accepted[:100])
 	putNet(t, candidate(root, "c"), 3, time.Now().Unix()+1000)
 	if _, err := Run(context.Background(), options(t, root, "")); err == nil || !strings.Contains(err.Error(), damaged) {
 		t.Errorf("a damaged accepted net: %v", err)

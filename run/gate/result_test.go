@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/arena"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/trainer/checkpoint"
 )
 
@@ -57,9 +58,7 @@ func TestBadResult(t *testing.T) {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, ResultName), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, ResultName), data)
 		_, err = ReadResult(dir)
 		if corrupt, ok := errors.AsType[*checkpoint.CorruptError](err); !ok || corrupt.Path != filepath.Join(dir, ResultName) {
 			t.Errorf("%s: %v", name, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fleet"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/fleettest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/record"
@@ -174,9 +175,7 @@ func TestRoom(t *testing.T) {
 // empty one: all games would be played again.
 func TestCourierRefuses(t *testing.T) {
 	dir := run.Dir{Root: t.TempDir()}
-	if err := os.WriteFile(filepath.Join(dir.Root, "delivered.json"), []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(dir.Root, "delivered.json"), "{")
 	if _, err := newCourier(nil, dir, "p100001", nil); err == nil || !strings.Contains(err.Error(), "delivered.json") {
 		t.Error(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fleet"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/fleettest"
 	"github.com/chessbrain/chessbrain/internal/testing/memfs"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
@@ -383,9 +384,7 @@ func TestRefusedGames(t *testing.T) {
 	if a := open().ledger.account(run.FirstJoined); a.Games.Len() != 3 { // its file knows of two, a chunk of the third
 		t.Errorf("the ledger has %d games, want 3", a.Games.Len())
 	}
-	if err := os.WriteFile(h.fleet.ledger(), []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, h.fleet.ledger(), "{")
 	if _, err := readLedger(t.Context(), h.dir, h.fleet.ledger(), nil); err == nil || !strings.Contains(err.Error(), "remove it: it is made again") {
 		t.Errorf("a damaged ledger: %v", err)
 	}

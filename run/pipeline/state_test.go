@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 )
 
@@ -103,9 +104,7 @@ func TestDamagedState(t *testing.T) {
 	for _, text := range []string{"", "{", `{"version":2}`, `{"version":1,"t":"20260102_030406","steps":[]}`,
 		`{"version":1,"t":"20260102_030405","steps":[{"step":"moon"}]}`,
 		`{"version":1,"t":"20260102_030405","steps":[{"step":"train"},{"step":"train"}]}`} {
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 		_, err := Unfinished(base)
 		bad, ok := err.(*prepare.ManifestError)
 		if !ok || bad.Path != path {
@@ -120,9 +119,7 @@ func FuzzState(f *testing.F) {
 	f.Add([]byte(`{"version":1,"t":"20260102_030405","steps":null}`))
 	base := f.TempDir()
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if err := os.WriteFile(statePath(base, testT), data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, statePath(base, testT), data)
 		s, err := ReadState(base, testT)
 		if err != nil {
 			return

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/nn"
@@ -75,9 +76,7 @@ func TestModelFiles(t *testing.T) {
 	expect("first file", "b-main-s100-d10", 100)
 	putNet(t, models+"/.c.safetensors", 1, 3000)
 	putNet(t, models+"/.tmp/net.safetensors", 1, 3000)
-	if err := os.WriteFile(models+"/note.txt", nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, models+"/note.txt", "")
 	expect("what is being written", "", 0)
 	putNet(t, models+"/a-main-s900-d90/net.safetensors", 2, 2000)
 	expect("a directory with a net", "a-main-s900-d90", 900)
@@ -88,9 +87,7 @@ func TestModelFiles(t *testing.T) {
 	putNet(t, models+"/z-main-s800-d80.safetensors", 2, 2500)
 	expect("an older net that was put back", "", 0)
 	bad := models + "/bad.safetensors"
-	if err := os.WriteFile(bad, []byte("no net"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, bad, "no net")
 	for range 2 {
 		if found, err := finder.Find(); found != nil || err == nil || !strings.Contains(err.Error(), bad) {
 			t.Errorf("damaged file: %v %v", found, err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/run"
@@ -52,14 +53,9 @@ func TestUnfinishedGames(t *testing.T) {
 	if err := saveUnfinished(file, saved); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, file)
 	for _, cut := range []int{1, len(data) / 2, len(data) - 1} {
-		if err := os.WriteFile(file, data[:cut], 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, file, data[:cut])
 		if games, err := ReadUnfinished(file); err == nil || len(games) >= len(saved) {
 			t.Errorf("%d of %d bytes: %d games, %v", cut, len(data), len(games), err)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/arena/ladder"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/catalogue"
 )
@@ -129,10 +130,7 @@ func TestFewerGames(t *testing.T) {
 	put(t, root, "models", "n2", 2, 1001)
 	play(t, options(t, root, "games: 6 random: false"))
 	path := filepath.Join(root, "matches", "n2__n1.jsonl")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, path)
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	for i, kept := range []int{2, 4} { // of the games in the order in which they finished, the last ones
 		log := append(slices.Clone(lines[0]), bytes.Join(lines[7-kept:7], nil)...)
@@ -213,15 +211,10 @@ func (h stopAt) Handle(_ context.Context, r slog.Record) error {
 // them.
 func cut(t *testing.T, from, to string, lines int) {
 	t.Helper()
-	data, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, from)
 	parts := bytes.SplitAfter(data, []byte("\n"))
 	text := append(bytes.Join(parts[:lines], nil), parts[lines][:len(parts[lines])/2]...)
-	if err := os.WriteFile(to, text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, to, text)
 }
 
 // TestOtherMatch: a match of other settings or nets is put aside and counts on.
@@ -357,9 +350,7 @@ func TestLadder(t *testing.T) {
 	if after, err := os.Stat(path); err != nil || !after.ModTime().Equal(before.ModTime()) {
 		t.Errorf("it was written again: %v", err)
 	}
-	if err := os.WriteFile(path, []byte("{"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, "{")
 	if again := climb("2", 1); !reflect.DeepEqual(again.Climbs[0].Rungs, first.Climbs[0].Rungs) {
 		t.Errorf("%+v, before %+v", again.Climbs[0], first.Climbs[0])
 	}

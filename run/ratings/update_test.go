@@ -15,6 +15,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/alarms"
 	"github.com/chessbrain/chessbrain/run/catalogue"
@@ -149,9 +150,7 @@ func TestRebuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	again("after it was lost", update(t, root, false))
-	if err := os.WriteFile(path, []byte("SQLite format 3\x00 and nothing else"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, "SQLite format 3\x00 and nothing else")
 	again("after it was damaged", update(t, root, false))
 }
 
@@ -187,9 +186,7 @@ func TestDamaged(t *testing.T) {
 	root := newRun(t)
 	write := func(path, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(root, path), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(root, path), text)
 	}
 	write("models/torn.safetensors", "xxxxxxxx")
 	write("models/.hidden.safetensors", "xxxxxxxx")

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
@@ -117,10 +118,7 @@ func TestHeldGames(t *testing.T) {
 	if err := os.Rename(paths[4], paths[4]+".tmp"); err != nil { // somebody writes it
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(paths[5])
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, paths[5])
 	data[len(data)/2] ^= 1
 	write(t, paths[5], string(data))
 	dated(t, paths[5], 5)

@@ -16,6 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -46,9 +47,7 @@ func write(t *testing.T, path, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, text)
 }
 
 func dated(t *testing.T, path string, n int) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/run"
@@ -134,18 +135,14 @@ func TestGrownByElo(t *testing.T) {
 	if err := os.MkdirAll(d.Models(), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(d.Models(), "new.safetensors"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(d.Models(), "new.safetensors"), "")
 	grown(small, 0, "16x1")
 	grown(small, 5000, "64x6") // its rows are enough
 	rate(100)
 	grown(small, 0, "32x2")
 	rate(1200)
 	grown(small, 0, "64x4")
-	if err := os.WriteFile(filepath.Join(d.Models(), "newest.safetensors"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(d.Models(), "newest.safetensors"), "")
 	grown(small, 0, "16x1") // which has no rating yet
 	for more, want := range map[string]string{"": "", " gating: false rating { games: 2 }": "",
 		" gating: false": "loop.grow = \"32x2@9elo\": no match rates the nets"} {
@@ -199,9 +196,7 @@ func TestGrowthRefused(t *testing.T) {
 func TestGrowthOfOther(t *testing.T) {
 	d := run.Dir{Root: t.TempDir()}
 	kept := effective(t, `loop { grow: "128x10@5" games: 7 }`)
-	if err := os.WriteFile(d.ConfigFile(), config.Format(kept.Config), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, d.ConfigFile(), config.Format(kept.Config))
 	for name, want := range map[string]string{"": "128x10@5", "training.training_name=main": "128x10@5", "training.training_name=small": ""} {
 		over := []string{"run_dir=" + d.Root}
 		if name != "" {

@@ -3,7 +3,6 @@ package setup
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/plugins/host"
 	"github.com/chessbrain/chessbrain/plugins/rescore"
 	"github.com/chessbrain/chessbrain/plugins/stage"
@@ -22,9 +22,7 @@ import (
 func resolve(t *testing.T, text string) *config.Effective {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "run.textproto")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, text)
 	e, err := config.Resolve(config.Input{Path: path})
 	if err != nil {
 		t.Fatal(err)
@@ -50,10 +48,7 @@ func builtIns(t *testing.T) *host.Host {
 // example returns the graph of the examples in configs/example.textproto.
 func example(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../configs/example.textproto")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, "../../configs/example.textproto")
 	_, rest, ok := strings.Cut(string(text), "\ndata_loader {\n")
 	body, _, end := strings.Cut(rest, "\n}\n")
 	if !ok || !end {
@@ -181,10 +176,7 @@ func TestFaults(t *testing.T) {
 
 // The graphs in docs/LOADER.md can be built as they stand there.
 func TestDocumentedGraphs(t *testing.T) {
-	text, err := os.ReadFile("../../docs/LOADER.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, "../../docs/LOADER.md")
 	built := 0
 	for i, block := range strings.Split(string(text), "\n```\n") {
 		if i%2 == 0 || !strings.Contains(block, "stage { name") {

@@ -1,12 +1,12 @@
 package setup
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // TestRatingConfig takes the run's own configuration, wherever the run was moved to; flags
@@ -21,9 +21,7 @@ func TestRatingConfig(t *testing.T) {
 		t.Errorf("a run without a configuration: %v", e.Config)
 	}
 	text := "run_dir: \"elsewhere\" seed: 5 selfplay { producer_device: \"cuda\" } loop { rating { visits: 30 engine: \"e\" engine_nodes: 1000 } }"
-	if err := os.WriteFile(filepath.Join(root, "config.textproto"), []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(root, "config.textproto"), text)
 	flags := config.NewFlagSet(config.Group_GATEKEEPER)
 	e, left, err := RatingConfig(root, flags, func(*config.Rating) {})
 	if err != nil {

@@ -3,13 +3,13 @@ package setup
 import (
 	"bytes"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding/lc0"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 )
@@ -32,9 +32,7 @@ func TestDamagedNet(t *testing.T) {
 		"of others":     {append([]byte{16, 0, 0, 0, 0, 0, 0, 0}, "{              }"...), "cut: neither Leela's .pb.gz nor safetensors of ours, name another file: read net: "},
 	} {
 		path := filepath.Join(t.TempDir(), "cut")
-		if err := os.WriteFile(path, c.data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, c.data)
 		if _, err := ReadNet(path); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
@@ -51,9 +49,7 @@ func TestNamedHeads(t *testing.T) {
 	}
 	for file, data := range map[string][]byte{"n.safetensors": ours.Bytes(), "n.pb.gz": leelas.Bytes()} {
 		path := filepath.Join(t.TempDir(), file)
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, data)
 		all, meta, err := ReadNetFile(path)
 		if err != nil || !all.Arch.Equal(arch) || meta[MetaOtherHeads] != "" {
 			t.Fatalf("%s: %v, without %q", file, err, meta[MetaOtherHeads])

@@ -1,12 +1,12 @@
 package setup
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/arena"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/selfplay"
 )
 
@@ -15,9 +15,7 @@ import (
 func TestOpeningsFile(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, text string) string {
-		if err := os.WriteFile(dir+"/"+name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, dir+"/"+name, text)
 		return dir + "/" + name
 	}
 	games := put("book.PGN", "[Event \"a\"]\n\n1. e4 c5 2. Nf3 *\n\n[Event \"b\"]\n\n1. d4 *\n")

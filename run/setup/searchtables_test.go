@@ -2,12 +2,12 @@ package setup
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/golden"
 )
 
@@ -41,9 +41,7 @@ func TestSearchTables(t *testing.T) {
 		t.Errorf("without a path: %v, %v", g.Search.Prober, err)
 	}
 	broken := t.TempDir()
-	if err := os.WriteFile(filepath.Join(broken, "KQvK.rtbw"), []byte("no table"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(broken, "KQvK.rtbw"), "no table")
 	for _, path := range []string{t.TempDir(), broken, filepath.Join(broken, "none")} {
 		var fault *config.Error
 		if err := game(path); !errors.As(err, &fault) || fault.Field != "mcts.syzygy_path" {

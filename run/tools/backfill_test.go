@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // Every checkpoint gives one event of its raw weights and one of its average, with
@@ -52,13 +53,8 @@ func TestBackfill(t *testing.T) {
 		t.Errorf("once more: %+v", r)
 	}
 	path := filepath.Join(out, monitor.MetricsName)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data[:len(data)-10], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, path)
+	filetest.Write(t, path, data[:len(data)-10])
 	if r := run(); r.Written != 1 || r.There != 8 {
 		t.Errorf("after a torn line: %+v", r)
 	}
@@ -80,9 +76,7 @@ func TestBackfillRefuses(t *testing.T) {
 	dir := newRun(t)
 	opt := BackfillOptions{Path: dir, Data: Validation, Rows: 8, Out: filepath.Join(t.TempDir(), "m"), Show: unseen}
 	broken := filepath.Join(dir, "train", "main", "checkpoints", "toy_step00000012", "net.safetensors")
-	if err := os.WriteFile(broken, []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, broken, "x")
 	r, err := Backfill(context.Background(), opt)
 	if err != nil || r.Written != 7 || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "toy_step00000012") {
 		t.Errorf("%+v %v", r, err)

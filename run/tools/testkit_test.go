@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/train"
 )
@@ -95,9 +96,7 @@ func resolve(t *testing.T, text string) *config.Effective {
 func writeConfig(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "run.textproto")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, text)
 	return path
 }
 

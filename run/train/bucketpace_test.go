@@ -14,6 +14,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run"
@@ -278,9 +279,7 @@ func TestExportOwed(t *testing.T) {
 	if got := handedOver(t, dir); len(got) != 2 {
 		t.Errorf("handed over again: %v", got)
 	}
-	if err := os.WriteFile(d.HandedFile(), []byte("{"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, d.HandedFile(), "{")
 	if _, log := train(t, dir, flags); !strings.Contains(log, "cannot be read") || !strings.Contains(log, d.HandedFile()) {
 		t.Errorf("a damaged note:\n%s", log)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/run"
@@ -83,9 +84,7 @@ func TestExportOnce(t *testing.T) {
 	d, _ := jobOf(t, dir)
 	aside := d.PublishedFile() + run.DamagedSuffix
 	for _, text := range []string{"[", "{", `{"version":7}`} {
-		if err := os.WriteFile(d.PublishedFile(), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, d.PublishedFile(), text)
 		again, log := train(t, dir, "")
 		list, there, err := run.ReadPublished(d)
 		if again.Net != s.Net || !strings.Contains(log, aside) || !there || err != nil || len(list) != 1 || list[0].Main(d) != s.Net {

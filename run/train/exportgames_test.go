@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -26,10 +27,7 @@ func TestExportGames(t *testing.T) {
 	if !strings.Contains(log, "nothing is exported: there are no games yet") {
 		t.Errorf("nothing is said of the untrained net:\n%s", log)
 	}
-	text, err := os.ReadFile(s.Net)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, s.Net)
 	var got []string
 	for _, g := range runtest.ReadPGN(t, string(text)) {
 		got = append(got, g.Tag("GameId"))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/run"
@@ -151,10 +152,7 @@ func TestSwapRefused(t *testing.T) {
 	more := `--episodes=100000 --producer-workers=1 plugins { rescorer { name: "mark" } }`
 	l := startLive(t, dir, Options{Training: setup.TrainingOf(runtest.Resolve(t, dir, more))})
 	l.more(t, 3)
-	before, err := os.ReadFile(run.Dir{Root: dir}.ConfigFile())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := filetest.Read(t, run.Dir{Root: dir}.ConfigFile())
 	for _, c := range []struct {
 		kind   stage.Kind
 		stages []run.SwapStage
@@ -288,9 +286,7 @@ func TestReload(t *testing.T) {
 	write := func(more string) {
 		t.Helper()
 		text := fmt.Sprintf("run_dir: %q\n%s\n%s", dir, strings.Replace(runtest.Tiny, "episodes: 8", "episodes: 100000 producer_workers: 1", 1), more)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 	}
 	write("")
 	e, err := config.Resolve(config.Input{Path: path})
@@ -356,9 +352,7 @@ func TestReloadElsewhere(t *testing.T) {
 	write := func(lr, keep string) {
 		t.Helper()
 		text := strings.NewReplacer("episodes: 8", "episodes: 100000", "training {", "training { lr: "+lr).Replace(runtest.Tiny)
-		if err := os.WriteFile(path, fmt.Appendf(nil, "run_dir: %q\n%s export { keep: %s }", dir, text, keep), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, fmt.Sprintf("run_dir: %q\n%s export { keep: %s }", dir, text, keep))
 	}
 	write("0.01", "0")
 	e, err := config.Resolve(config.Input{Path: path})
@@ -392,9 +386,7 @@ func TestSelfPlaySwap(t *testing.T) {
 	configured := func(more string) *config.Effective {
 		t.Helper()
 		text := strings.NewReplacer("max_plies: 12", "max_plies: 4", "simulations: 4", "simulations: 1").Replace(runtest.Tiny)
-		if err := os.WriteFile(path, fmt.Appendf(nil, "run_dir: %q\n%s log { every_seconds: 1 } plugins { %s }", dir, text, more), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, fmt.Sprintf("run_dir: %q\n%s log { every_seconds: 1 } plugins { %s }", dir, text, more))
 		e, err := config.Resolve(config.Input{Path: path})
 		if err != nil {
 			t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -123,14 +124,9 @@ func TestCorruptCheckpoint(t *testing.T) {
 	s, _ := train(t, dir, more)
 	want := checkRun(t, dir, 6, s.Steps)
 	path := filepath.Join(s.Checkpoint, "trainer.section")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, path)
 	data[len(data)/2] ^= 1
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, data)
 	s, log := train(t, dir, more)
 	if !strings.Contains(log, "cannot be used") || !strings.Contains(log, "going on from checkpoint") {
 		t.Errorf("no warning:\n%s", log)
@@ -150,16 +146,11 @@ func TestDamagedChunk(t *testing.T) {
 	if err != nil || len(chunks) < 2 {
 		t.Fatal(chunks, err)
 	}
-	data, err := os.ReadFile(chunks[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, chunks[0])
 	for i := len(data) / 3; i < len(data)/2; i++ {
 		data[i] = 0xff
 	}
-	if err := os.WriteFile(chunks[0], data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, chunks[0], data)
 	before := journalIDs(t, d)
 	s, log := train(t, dir, "--episodes=9")
 	for _, want := range []string{"damaged games were left out", chunks[0], "games are lost"} {
@@ -223,9 +214,7 @@ func TestRunFileGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := regexp.MustCompile(`\{.*\}`).FindString(err.Error())
-	if err := os.WriteFile(d.RunFile(), []byte(line), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, d.RunFile(), line)
 	if s, log := train(t, dir, "--episodes=3"); s.Episodes != 3 || s.Steps <= first.Steps {
 		t.Errorf("%+v\n%s", s, log)
 	}
@@ -237,26 +226,19 @@ func TestJournalDamaged(t *testing.T) {
 	dir := t.TempDir() + "/run"
 	train(t, dir, "--episodes=2")
 	d, _ := jobOf(t, dir)
-	whole, err := os.ReadFile(d.Journal())
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := filetest.Read(t, d.Journal())
 	first := whole[:bytes.IndexByte(whole, '\n')+1]
 	for name, data := range map[string][]byte{
 		"cut off": first, "a line twice": append(slices.Clone(first), first...), "nonsense": []byte("x\n{}\n"),
 		"other game": bytes.ReplaceAll(whole, []byte(`"game":"`), []byte(`"game":"z`)),
 	} {
-		if err := os.WriteFile(d.Journal(), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, d.Journal(), data)
 		_, _, err := tryTrain(t, t.Context(), dir, "--episodes=2")
 		if _, ok := asError[*checkpoint.CorruptError](err); !ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := os.WriteFile(d.Journal(), whole, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, d.Journal(), whole)
 	s, _ := train(t, dir, "--episodes=4")
 	checkRun(t, dir, 4, s.Steps)
 }
@@ -327,12 +309,8 @@ func TestDryRunOfDamage(t *testing.T) {
 	for want, paths := range map[string][]string{"; put it back from a copy, or begin a new run": {d.Journal()}, "put one back from a copy": nets} {
 		whole := map[string][]byte{}
 		for _, path := range paths {
-			if whole[path], err = os.ReadFile(path); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte("x\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			whole[path] = filetest.Read(t, path)
+			filetest.Write(t, path, "x\n")
 		}
 		e := runtest.Resolve(t, dir, "--episodes=4")
 		dry := setup.DryRun(e, io.Discard)
@@ -341,9 +319,7 @@ func TestDryRunOfDamage(t *testing.T) {
 			t.Errorf("dry run: %v\nstart: %v", dry, err)
 		}
 		for path, data := range whole {
-			if err := os.WriteFile(path, data, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			filetest.Write(t, path, data)
 		}
 	}
 	if err := setup.DryRun(runtest.Resolve(t, dir, "--episodes=4"), io.Discard); err != nil {
@@ -356,9 +332,7 @@ func TestShortJournal(t *testing.T) {
 	dir := t.TempDir() + "/run"
 	train(t, dir, "--episodes=2")
 	d, _ := jobOf(t, dir)
-	if err := os.WriteFile(d.Journal(), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, d.Journal(), "")
 	want := d.Journal() + " is corrupt: 0 lines, but the checkpoint has seen 2 games; put it back from a copy, or begin a new run"
 	if _, _, err := tryTrain(t, t.Context(), dir, "--episodes=4"); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)

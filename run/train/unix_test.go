@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/run/setup"
 )
@@ -44,9 +45,7 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("made %v, %v", entries, err)
 	}
 	file := filepath.Join(root, "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, file, "")
 	if err := setup.DryRun(runtest.Resolve(t, file+"/run", ""), io.Discard); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("a run below a file: %v", err)
 	}

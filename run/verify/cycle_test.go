@@ -16,6 +16,7 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/run/gate"
 	"github.com/chessbrain/chessbrain/run/ratings"
 )
@@ -186,10 +187,7 @@ func TestBrokenLoops(t *testing.T) {
 
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
-	data, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, from)
 	put(t, to, string(data))
 }
 

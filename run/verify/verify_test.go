@@ -21,6 +21,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/replay"
@@ -477,10 +478,7 @@ func TestTar(t *testing.T) {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
 	for i := range 3 {
-		data, err := os.ReadFile(glob(t, root, fmt.Sprintf("lc0/*/*/game_%06d.gz", i)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := filetest.Read(t, glob(t, root, fmt.Sprintf("lc0/*/*/game_%06d.gz", i)))
 		if i == 1 {
 			data = data[:len(data)/2]
 		}

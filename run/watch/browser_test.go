@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/run/cycle"
 )
 
@@ -275,9 +276,7 @@ func TestBrowser(t *testing.T) {
 	if err := s.Save(t.Context(), &text); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(saved, text.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, saved, text.Bytes())
 	b.address = "file://" + saved
 	for name, done := range painted {
 		switch name {
@@ -324,8 +323,6 @@ func TestPictures(t *testing.T) {
 		b.until(p.done)
 		var shot struct{ Data []byte }
 		b.into(&shot, "Page.captureScreenshot", map[string]any{"format": "png"})
-		if err := os.WriteFile(filepath.Join(directory, "watch-"+p.name+".png"), shot.Data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(directory, "watch-"+p.name+".png"), shot.Data)
 	}
 }

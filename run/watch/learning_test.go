@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run"
@@ -47,9 +48,7 @@ func TestFollower(t *testing.T) {
 		text.Write(line)
 	}
 	write := func(data []byte) {
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, data)
 	}
 	rates := func() [][2]float64 {
 		t.Helper()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -229,9 +230,7 @@ func TestThink(t *testing.T) {
 		t.Errorf("%+v, %v", over, err)
 	}
 	s.opt.Dir.Root = t.TempDir()
-	if err := os.WriteFile(s.opt.Dir.Models(), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, s.opt.Dir.Models(), "")
 	if _, err := s.Think(t.Context(), Question{Position: "startpos", Net: "a", Visits: 1}); err == nil || !strings.Contains(err.Error(), "list nets") {
 		t.Errorf("a directory of nets that cannot be read: %v", err)
 	}

@@ -2,10 +2,11 @@ package report
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // A chart over a logarithmic axis becomes an SVG; numbers that cannot be drawn are left
@@ -21,10 +22,7 @@ func TestChart(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkSVG(t, svg)
-	data, err := os.ReadFile(svg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, svg)
 	// x runs from 1e-5 to 1 and y from 2 to 9: the first point lies at the left edge, the second
 	// three fifths on, at the bottom; the mark four fifths on. "none" has no line and no name.
 	for _, want := range []string{`d="M64.0 306.9L415.6 352.0L650.0 36.0"`, `d="M532.8 36V352"`, ">raw</text>", ">m</text>", ">9</text>", ">0.01</text>"} {

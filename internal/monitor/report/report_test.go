@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 )
 
 // writeRun makes the metrics of a run of some episodes with ten steps each.
@@ -74,10 +74,7 @@ func TestReport(t *testing.T) {
 		}
 		checkSVG(t, svg)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "report.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, filepath.Join(dir, "report.md"))
 	for _, want := range []string{"# Run job", "6 episodes, 60 steps", "Net 32x4-se, seed 7, device cpu (avx2, bf16), self-play on cpu (fp32); from", "drawn 3 (50 %)", "* repetition: 3",
 		"| policy_loss | 3.0000 | 1.8750 | -1.1250 | -26.5 |", "nothing but the rules is 3.1000", "look at this", "too short to judge", "![losses](losses.svg)", "\n## Ladder\n"} {
 		if !strings.Contains(string(text), want) {
@@ -111,10 +108,7 @@ func TestCompare(t *testing.T) {
 	}
 	path := filepath.Join(dir, "trainings.svg")
 	checkSVG(t, path)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, path)
 	for _, want := range []string{">main</text>", ">wide</text>", ">1.2k</text>"} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("no %s in\n%s", want, data)
@@ -127,10 +121,7 @@ func TestCompare(t *testing.T) {
 
 func checkSVG(t *testing.T, path string) {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, path)
 	lines := 0
 	for dec := xml.NewDecoder(bytes.NewReader(data)); ; {
 		token, err := dec.Token()
@@ -167,9 +158,7 @@ func TestSummaryWithoutValidation(t *testing.T) {
 func TestReadErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.jsonl")
 	for text, want := range map[string]string{"": "no episode and no step", "x\n{}\n": path + ":1: decode event: invalid character 'x' looking for beginning of value; cut the line out to read the rest, or move the file away: a run goes on without it"} {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/memfs"
 )
 
@@ -219,9 +220,7 @@ func TestLikeOS(t *testing.T) {
 // cut what was synced; a fault hits one operation.
 func TestRecorder(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(dir+"/before", []byte("b"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, dir+"/before", "b")
 	r, err := memfs.Record(dir)
 	if err != nil {
 		t.Fatal(err)

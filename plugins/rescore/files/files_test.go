@@ -17,6 +17,7 @@ import (
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/encoding/lc0"
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/golden"
 	"github.com/chessbrain/chessbrain/plugins/rescore"
 	"github.com/chessbrain/chessbrain/record"
@@ -86,10 +87,7 @@ func do(t *testing.T, r *Run, out string, inputs ...string) {
 	}
 	r.FS = fsx.OS
 	for _, j := range jobs {
-		before, err := os.ReadFile(j.In)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := filetest.Read(t, j.In)
 		if err := r.Do(context.Background(), j); err != nil {
 			t.Fatal(err)
 		}
@@ -106,13 +104,8 @@ func TestGames(t *testing.T) {
 	games := []*record.Game{blunderGame(t, 1, 7), blunderGame(t, 2, -1), blunderGame(t, 3, 4)}
 	path := writeGames(t, filepath.Join(in, "net", "p0"), games...)
 	growing := strings.TrimSuffix(path, "00000001.games") + "00000002" + replay.GrowingSuffix
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(growing, whole[:len(whole)-50], 0o644); err != nil { // without its footer
-		t.Fatal(err)
-	}
+	whole := filetest.Read(t, path)
+	filetest.Write(t, growing, whole[:len(whole)-50]) // without its footer
 	r := &Run{Rescorer: deblunder}
 	do(t, r, out, in)
 	want := rescore.Changes{Games: 6, GamesChanged: 4, Positions: 72, Results: 2 * (8 + 5), PliesLeft: 2 * (8 + 5)}
@@ -141,14 +134,9 @@ func TestGames(t *testing.T) {
 func TestDamagedGames(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	path := writeGames(t, in, blunderGame(t, 1, 7))
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, path)
 	data[len(data)/2] ^= 1
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, data)
 	r := &Run{Rescorer: deblunder}
 	do(t, r, out, path)
 	if r.Report.Games != 0 || r.Report.Files != 0 || len(r.Report.Damage) < 1 || !strings.Contains(r.Report.Damage[0].Error(), path) {
@@ -233,9 +221,7 @@ func records(t *testing.T, chunk []byte) []lc0.Record {
 func TestLeela(t *testing.T) {
 	in := t.TempDir()
 	one, two := chunkBytes(t, blunderGame(t, 1, 7), lc0.Form{}), chunkBytes(t, blunderGame(t, 2, 4), lc0.Form{InputFormat: 3, Version: 7})
-	if err := os.WriteFile(filepath.Join(in, "game_1.gz"), one, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(in, "game_1.gz"), one)
 	writeTar(t, filepath.Join(in, "training.tar"), []string{"a.gz", "b.gz", "c.gz"}, [][]byte{two, []byte("\x1f\x8bnothing"), one})
 
 	out := t.TempDir()
@@ -277,14 +263,9 @@ func TestLeela(t *testing.T) {
 
 func TestForm(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(in, "g.gz"), chunkBytes(t, blunderGame(t, 1, 7), lc0.Form{}), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(in, "g.gz"), chunkBytes(t, blunderGame(t, 1, 7), lc0.Form{}))
 	do(t, &Run{Rescorer: rescore.Chain{rescore.Identity{}}, Form: lc0.Form{Version: 7, InputFormat: 5}}, out, in)
-	b, err := os.ReadFile(filepath.Join(out, "g.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := filetest.Read(t, filepath.Join(out, "g.gz"))
 	if list := records(t, b); len(list) != 12 || list[3].Version != 7 || list[3].InputFormat != 5 {
 		t.Errorf("%d records of version %d, format %d", len(list), list[3].Version, list[3].InputFormat)
 	}
@@ -295,9 +276,7 @@ func TestKeep(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	writeGames(t, in, blunderGame(t, 1, 7))
 	there := filepath.Join(out, firstChunk)
-	if err := os.WriteFile(there, []byte("mine"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, there, "mine")
 	jobs, err := Plan([]string{in}, out)
 	if err != nil {
 		t.Fatal(err)
@@ -379,14 +358,9 @@ func TestDeletedFrames(t *testing.T) {
 	g := blunderGame(t, 1, 7)
 	g.Plies[3].Weight = 0
 	in, out := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(in, "g.gz"), chunkBytes(t, g, lc0.Form{}), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(in, "g.gz"), chunkBytes(t, g, lc0.Form{}))
 	do(t, &Run{Rescorer: deblunder}, out, in)
-	b, err := os.ReadFile(filepath.Join(out, "g.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := filetest.Read(t, filepath.Join(out, "g.gz"))
 	list := records(t, b)
 	back, err := lc0.Game(list)
 	if err != nil || len(list) != 12 || len(back.Plies) != 12 {

@@ -8,13 +8,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/record"
 	"github.com/chessbrain/chessbrain/run/cycle"
 	"github.com/chessbrain/chessbrain/run/watch"
@@ -65,10 +65,7 @@ func (r *recorded) Give(_ context.Context, o watch.Order) (string, error) {
 
 func open(t *testing.T) *recorded {
 	t.Helper()
-	data, err := os.ReadFile("testdata/run.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, "testdata/run.json")
 	r := &recorded{}
 	if err := json.Unmarshal(data, r); err != nil {
 		t.Fatal(err)
@@ -126,14 +123,9 @@ func TestGolden(t *testing.T) {
 			got := strings.Join(s.Draw(size[0], size[1]), "\n") + "\n"
 			path := filepath.Join("testdata", fmt.Sprintf("%s-%dx%d.txt", c.name, size[0], size[1]))
 			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				filetest.Write(t, path, got)
 			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := filetest.Read(t, path)
 			if got != string(want) {
 				t.Errorf("%s is not %s:\n%s", c.name, path, got)
 			}
