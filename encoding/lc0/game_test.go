@@ -36,10 +36,7 @@ func again(t *testing.T, raw []byte) (*record.Game, []byte) {
 	if g, _, err = record.Decode(stored); err != nil {
 		t.Fatal(err)
 	}
-	back, err := AppendRecords(nil, g, Form{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := bytesOf(t, g, Form{})
 	return g, back
 }
 
@@ -220,10 +217,7 @@ func TestGameRoundTrip(t *testing.T) {
 	}
 	for range rounds {
 		for _, fen := range starts {
-			start, err := chess.ParseFEN(fen)
-			if err != nil {
-				t.Fatal(err)
-			}
+			start := parseFEN(t, fen)
 			flags := record.GameFlags(0)
 			if start.Castles960() {
 				flags = record.Chess960
@@ -243,10 +237,7 @@ func TestGameRoundTrip(t *testing.T) {
 
 func checkSameGame(t *testing.T, g *record.Game, form Form, seed uint64) {
 	t.Helper()
-	raw, err := AppendRecords(nil, g, form)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := bytesOf(t, g, form)
 	if len(raw) != len(g.Plies)*RecordSize(form.Version) {
 		t.Fatalf("seed %d: %d bytes of %d plies", seed, len(raw), len(g.Plies))
 	}
@@ -283,10 +274,7 @@ func TestGameLeadingPlies(t *testing.T) {
 					g.Plies[i] = record.Ply{Move: g.Plies[i].Move, Root: none, Best: none, Played: none, Orig: none}
 				}
 			}
-			raw, err := AppendRecords(nil, g, Form{InputFormat: format})
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := bytesOf(t, g, Form{InputFormat: format})
 			got, back := again(t, raw)
 			if !bytes.Equal(back, raw) {
 				t.Fatalf("seed %d, format %d, lead %d: the bytes differ: %v", seed, format, lead, differences(raw, back))

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -93,10 +92,7 @@ func TestReverseInBytes(t *testing.T) {
 func chunksOfAllForms(t testing.TB, rng *rand.Rand) (chunks [][]byte, sizes []int) {
 	t.Helper()
 	for k, fen := range starts {
-		start, err := chess.ParseFEN(fen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		start := parseFEN(t, fen)
 		g := line(rng, start, 1+rng.IntN(24), 0)
 		if len(g.Plies) == 0 {
 			continue
@@ -107,10 +103,7 @@ func chunksOfAllForms(t testing.TB, rng *rand.Rand) (chunks [][]byte, sizes []in
 		}
 		for _, format := range formats {
 			version := 6 + uint32(k&1)
-			raw, err := AppendRecords(nil, g, Form{InputFormat: format, Version: version})
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := bytesOf(t, g, Form{InputFormat: format, Version: version})
 			chunks, sizes = append(chunks, raw), append(sizes, RecordSize(version))
 			if version == v7Version {
 				continue

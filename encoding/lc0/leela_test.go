@@ -158,10 +158,7 @@ func playLine(t *testing.T, text string) *chess.History {
 	position, moves, _ := strings.Cut(text, " moves ")
 	start := chess.StartBoard()
 	if fen, ok := strings.CutPrefix(position, "fen "); ok {
-		var err error
-		if start, err = chess.ParseFEN(fen); err != nil {
-			t.Fatal(err)
-		}
+		start = parseFEN(t, fen)
 	}
 	h := chess.NewHistory(start)
 	for _, s := range strings.Fields(moves) {

@@ -21,10 +21,7 @@ import (
 // mateChunk is the chunk of the game mate, and its records.
 func mateChunk(t testing.TB) (chunk, raw []byte) {
 	t.Helper()
-	raw, err := appendV6(nil, mate(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw = bytesOf(t, mate(t), Form{Version: v6Version})
 	return zipped(t, raw), raw
 }
 

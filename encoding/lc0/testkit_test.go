@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding/lc0/netpb"
 	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
@@ -97,6 +98,26 @@ func marshal(t testing.TB, f *netpb.Net) []byte {
 	return data
 }
 
+// parseFEN reads a position.
+func parseFEN(t testing.TB, fen string) chess.Board {
+	t.Helper()
+	b, err := chess.ParseFEN(fen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// bytesOf returns the records of a game, as they lie in a chunk.
+func bytesOf(t testing.TB, g *record.Game, form Form) []byte {
+	t.Helper()
+	raw, err := AppendRecords(nil, g, form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
 func zipped(t testing.TB, data []byte) []byte {
 	t.Helper()
 	var buf bytes.Buffer
@@ -136,9 +157,4 @@ func readChunk(chunk []byte) ([]Record, error) {
 		chunk = raw
 	}
 	return DecodeRecords(chunk)
-}
-
-// appendV6 appends a game in version 6.
-func appendV6(dst []byte, g *record.Game) ([]byte, error) {
-	return AppendRecords(dst, g, Form{Version: v6Version})
 }

@@ -65,7 +65,7 @@ func written(t testing.TB, g *record.Game) []Record {
 
 // Every field of the second record of a small game by its literal offset.
 func TestV6Layout(t *testing.T) {
-	raw, err := appendV6([]byte("kept"), mate(t))
+	raw, err := AppendRecords([]byte("kept"), mate(t), Form{Version: v6Version})
 	if err != nil || len(raw) != 4+4*8356 || string(raw[:4]) != "kept" {
 		t.Fatalf("%d bytes, %v", len(raw), err)
 	}
@@ -192,22 +192,19 @@ func TestV6FlagsAndResult(t *testing.T) {
 		t.Errorf("flags %#x and %#x, result %v %v", r[0].Invariance, r[1].Invariance, r[0].ResultQ, r[0].ResultD)
 	}
 	g.End = record.EndAborted
-	if out, err := appendV6([]byte{7}, g); !errors.Is(err, ErrNoResult) || len(out) != 1 {
+	if out, err := AppendRecords([]byte{7}, g, Form{Version: v6Version}); !errors.Is(err, ErrNoResult) || len(out) != 1 {
 		t.Errorf("aborted: %d bytes, %v", len(out), err)
 	}
 	g.Plies[1].Move = g.Plies[0].Move ^ 0xfff
 	var invalid *record.InvalidError
-	if _, err := appendV6(nil, g); !errors.As(err, &invalid) || invalid.Ply != 1 {
+	if _, err := AppendRecords(nil, g, Form{Version: v6Version}); !errors.As(err, &invalid) || invalid.Ply != 1 {
 		t.Errorf("an illegal move: %v", err)
 	}
 }
 
 // In Chess960 the castling bytes tell the rooks' files, as format 2 has them.
 func TestV6Chess960(t *testing.T) {
-	b, err := chess.ParseFEN("1r3k1r/8/8/8/8/8/8/1R3K1R b HBhb - 3 9")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := parseFEN(t, "1r3k1r/8/8/8/8/8/8/1R3K1R b HBhb - 3 9")
 	var l chess.MoveList
 	b.GenerateMoves(&l)
 	g := &record.Game{NetID: "n", Start: b.FEN(), End: record.EndMaxPlies}
@@ -322,10 +319,7 @@ func randomGame(rng *rand.Rand) *record.Game {
 }
 
 func TestReadV6Refuses(t *testing.T) {
-	good, err := appendV6(nil, mate(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := bytesOf(t, mate(t), Form{Version: v6Version})
 	if r, err := readChunk(nil); err != nil || len(r) != 0 {
 		t.Errorf("an empty chunk: %d records, %v", len(r), err)
 	}

@@ -267,10 +267,7 @@ func TestIndependentReader(t *testing.T) {
 	}
 	t.Logf("seed %d", seed)
 	for done, k := 0, 0; done < wanted; k++ {
-		start, err := chess.ParseFEN(starts[k%len(starts)])
-		if err != nil {
-			t.Fatal(err)
-		}
+		start := parseFEN(t, starts[k%len(starts)])
 		format := 1 + k/len(starts)%2
 		flags := record.GameFlags(0)
 		if start.Castles960() {
@@ -280,10 +277,7 @@ func TestIndependentReader(t *testing.T) {
 		if len(g.Plies) == 0 {
 			continue
 		}
-		raw, err := AppendRecords(nil, g, Form{InputFormat: uint32(format)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := bytesOf(t, g, Form{InputFormat: uint32(format)})
 		done += slowGame(t, g, raw, format, index)
 	}
 }

@@ -96,10 +96,7 @@ func rewrite(t *testing.T, raw []byte) map[string]int {
 		t.Fatal(err)
 	}
 	g.Extra = nil // as a game of ours
-	got, err := appendV6(nil, g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := bytesOf(t, g, Form{Version: v6Version})
 	if len(got) != len(raw) {
 		t.Fatalf("%d bytes, want %d", len(got), len(raw))
 	}

@@ -11,10 +11,7 @@ import (
 func benchChunk(b *testing.B) (chunk, raw []byte, plies int) {
 	b.Helper()
 	g := line(rand.New(rand.NewPCG(1, 2)), chess.StartBoard(), 100, 0)
-	raw, err := appendV6(nil, g)
-	if err != nil {
-		b.Fatal(err)
-	}
+	raw = bytesOf(b, g, Form{Version: v6Version})
 	return zipped(b, raw), raw, len(g.Plies)
 }
 

@@ -7,21 +7,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/record"
 )
 
 // What decodes, of any version, is appended as the same bytes.
 func FuzzReadRecords(f *testing.F) {
-	six, err := appendV6(nil, mate(f))
-	if err != nil {
-		f.Fatal(err)
-	}
-	seven, err := AppendRecords(nil, mate(f), Form{Version: 7, InputFormat: 3})
-	if err != nil {
-		f.Fatal(err)
-	}
+	six := bytesOf(f, mate(f), Form{Version: v6Version})
+	seven := bytesOf(f, mate(f), Form{Version: 7, InputFormat: 3})
 	f.Add(six[:V6Size])
 	f.Add(zipped(f, six))
 	f.Add(six[:V6Size+9])
@@ -74,19 +67,13 @@ func FuzzGame(f *testing.F) {
 	var sizes []int
 	rng := rand.New(rand.NewPCG(6, 6))
 	for _, fen := range starts {
-		start, err := chess.ParseFEN(fen)
-		if err != nil {
-			f.Fatal(err)
-		}
+		start := parseFEN(f, fen)
 		g := line(rng, start, 12, 0)
 		if start.Castles960() {
 			g.Flags = record.Chess960
 		}
 		for _, form := range []Form{{InputFormat: 2}, {InputFormat: 3}, {InputFormat: 5, Version: 7}} {
-			raw, err := AppendRecords(nil, g, form)
-			if err != nil {
-				f.Fatal(err)
-			}
+			raw := bytesOf(f, g, form)
 			chunks, sizes = append(chunks, raw), append(sizes, RecordSize(max(form.Version, 6)))
 		}
 	}
@@ -122,10 +109,7 @@ func FuzzGame(f *testing.F) {
 		if g, _, err = record.Decode(stored); err != nil {
 			t.Fatal(err)
 		}
-		back, err := AppendRecords(nil, g, Form{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		back := bytesOf(t, g, Form{})
 		if records[0].Version >= 6 && !bytes.Equal(back, raw) && !nanDiffers(raw, records) {
 			t.Fatalf("the bytes differ: %v", differences(raw, back))
 		}
@@ -158,15 +142,9 @@ func nanDiffers(raw []byte, records []Record) bool {
 // Any bytes in a game's Extra give an error or records, never a panic.
 func FuzzExtra(f *testing.F) {
 	rng := rand.New(rand.NewPCG(7, 7))
-	start, err := chess.ParseFEN(starts[5])
-	if err != nil {
-		f.Fatal(err)
-	}
+	start := parseFEN(f, starts[5])
 	g := line(rng, start, 8, 0)
-	raw, err := AppendRecords(nil, g, Form{InputFormat: 3, Version: 7})
-	if err != nil {
-		f.Fatal(err)
-	}
+	raw := bytesOf(f, g, Form{InputFormat: 3, Version: 7})
 	records, err := DecodeRecords(raw)
 	if err != nil {
 		f.Fatal(err)

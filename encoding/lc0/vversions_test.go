@@ -33,10 +33,7 @@ func downgraded(raw []byte, version byte) (out []byte) {
 // Records of versions 3 to 5 hold what they hold, the rest is unknown; their
 // bytes come back.
 func TestOldVersions(t *testing.T) {
-	raw, err := appendV6(nil, mate(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := bytesOf(t, mate(t), Form{Version: v6Version})
 	for version, size := range map[byte]int{3: 8276, 4: 8292, 5: 8308} {
 		old := downgraded(raw, version)
 		if len(old) != 4*size || RecordSize(uint32(version)) != size {
@@ -83,10 +80,7 @@ func TestOldVersionsOfRandomGames(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 5))
 	for _, fen := range starts {
-		start, err := chess.ParseFEN(fen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		start := parseFEN(t, fen)
 		g := line(rng, start, 30, 0)
 		for version := byte(3); version <= 5; version++ {
 			format := uint32(1)
@@ -99,10 +93,7 @@ func TestOldVersionsOfRandomGames(t *testing.T) {
 				}
 				g.Flags = record.Chess960
 			}
-			raw, err := AppendRecords(nil, g, Form{InputFormat: format})
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := bytesOf(t, g, Form{InputFormat: format})
 			records, err := DecodeRecords(downgraded(raw, version))
 			if err != nil {
 				t.Fatalf("seed %d, version %d: %v", seed, version, err)
@@ -115,10 +106,7 @@ func TestOldVersionsOfRandomGames(t *testing.T) {
 			if n := strings.LastIndexByte(want, ' '); moves[:n] != want[:n] || got.WhiteResult != g.WhiteResult || got.Start != g.Start {
 				t.Errorf("seed %d, version %d: start %q, moves %s, result %d; want %q, %s, %d", seed, version, got.Start, moves, got.WhiteResult, g.Start, want, g.WhiteResult)
 			}
-			later, err := appendV6(nil, got)
-			if err != nil {
-				t.Fatal(err)
-			}
+			later := bytesOf(t, got, Form{Version: v6Version})
 			if _, err := DecodeRecords(later); err != nil {
 				t.Errorf("seed %d, version %d as version 6: %v", seed, version, err)
 			}
@@ -128,18 +116,9 @@ func TestOldVersionsOfRandomGames(t *testing.T) {
 
 // A chunk has one version and one input format.
 func TestMixedChunks(t *testing.T) {
-	six, err := appendV6(nil, mate(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	seven, err := AppendRecords(nil, mate(t), Form{Version: 7})
-	if err != nil {
-		t.Fatal(err)
-	}
-	two, err := AppendRecords(nil, mate(t), Form{InputFormat: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	six := bytesOf(t, mate(t), Form{Version: v6Version})
+	seven := bytesOf(t, mate(t), Form{Version: 7})
+	two := bytesOf(t, mate(t), Form{InputFormat: 2})
 	for want, raw := range map[string][]byte{
 		"record 1: corrupt Leela training record: version is 7, that of the records before it 6":      append(six[:V6Size:V6Size], seven...),
 		"record 2: corrupt Leela training record: version is 4, that of the records before it 6":      append(six[:2*V6Size:2*V6Size], downgraded(six, 4)...),
@@ -201,10 +180,7 @@ func TestV7(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	six, err := appendV6(nil, old)
-	if err != nil {
-		t.Fatal(err)
-	}
+	six := bytesOf(t, old, Form{Version: v6Version})
 	if r, err := DecodeRecords(six); err != nil || r[0].QST != 0 || r[1].QST != records[1].QST {
 		t.Errorf("as version 6: %v", err)
 	}
@@ -234,10 +210,7 @@ func TestCanonicalRecords(t *testing.T) {
 		{"3r4/4k3/2K5/8/8/8/8/8 w - - 0 1", "", 3, 1 << 21, 1 << 11, 0},
 		{chess.StartFEN, "e2e4 g7g6 e4e5 f7f5", 0, 1 << 4, 1 << 60, 1 << 5},
 	} {
-		start, err := chess.ParseFEN(c.fen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		start := parseFEN(t, c.fen)
 		g := &record.Game{NetID: "n", End: record.EndMaxPlies}
 		if g.Start = c.fen; start == chess.StartBoard() {
 			g.Start = ""
@@ -264,10 +237,7 @@ func TestCanonicalRecords(t *testing.T) {
 		var l chess.MoveList
 		b.GenerateMoves(&l)
 		add(l.Moves[0], record.PolicyCounts)
-		raw, err := AppendRecords(nil, g, Form{InputFormat: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := bytesOf(t, g, Form{InputFormat: 3})
 		records, err := DecodeRecords(raw)
 		if err != nil || len(records) != 1 {
 			t.Fatalf("%d records, %v", len(records), err)

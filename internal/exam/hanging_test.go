@@ -22,10 +22,7 @@ func TestFreePiece(t *testing.T) {
 		{"Black's turn, who sees d5 as d4", "4k3/8/8/3Q4/8/4n3/8/4K3 b - - 0 1", "d4"},
 		{"nothing to take", chess.StartFEN, ""},
 	} {
-		b, err := chess.ParseFEN(c.fen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := parse(t, c.fen)
 		at, ok := FreePiece(&b)
 		if ok != (c.at != "") || ok && at.String() != c.at {
 			t.Errorf("%s: %v %v, want %q", c.name, at, ok, c.at)
@@ -57,10 +54,7 @@ func TestTakes(t *testing.T) {
 	var lines []*chess.History
 	var at []chess.Square
 	for _, fen := range []string{"4k3/8/8/3q4/8/4N3/8/4K3 w - - 0 1", "4k3/8/8/3Q4/8/4n3/8/4K3 b - - 0 1", "4k3/8/8/3r4/8/8/8/3RK3 w - - 0 1"} {
-		b, err := chess.ParseFEN(fen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := parse(t, fen)
 		square, _ := FreePiece(&b)
 		lines, at = append(lines, chess.NewHistory(b)), append(at, square)
 	}
