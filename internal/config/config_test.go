@@ -266,10 +266,7 @@ func TestMarshalIsCanonical(t *testing.T) {
 	if err == nil {
 		t.Fatal("an infinite learning rate was accepted")
 	}
-	e, err = Resolve(Input{File: mustParse(t, `name: "ä \"q\"\n\x01" plugins { rescorer { name: "identity" } } training { lr_rule { duration_steps: [5, 6] lr: [1e-3, .5, 0] } }`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e = mustResolve(t, Input{File: mustParse(t, `name: "ä \"q\"\n\x01" plugins { rescorer { name: "identity" } } training { lr_rule { duration_steps: [5, 6] lr: [1e-3, .5, 0] } }`)})
 	for _, text := range [][]byte{Marshal(e.Config), Format(e.Config)} {
 		back := &Config{}
 		if err := prototext.Unmarshal(text, back); err != nil {
@@ -295,6 +292,15 @@ func mustParse(t *testing.T, text string) *File {
 		t.Fatal(err)
 	}
 	return f
+}
+
+func mustResolve(t *testing.T, in Input) *Effective {
+	t.Helper()
+	e, err := Resolve(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
 }
 
 // FuzzParse: whatever the text, Parse and Resolve end with a configuration that

@@ -22,10 +22,7 @@ func resolved(t *testing.T, file, net string) *Effective {
 	if net != "" {
 		in.Flags = set(t, "--net", net)
 	}
-	e, err := Resolve(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := mustResolve(t, in)
 	return e
 }
 
@@ -56,10 +53,7 @@ func TestNet(t *testing.T) {
 		}
 	}
 	// The rest of the architecture in the file stays.
-	e, err := Resolve(Input{File: mustParse(t, "model { net: '64x6' arch { activation: MISH conv_tower { se_ratio: 8 } } }")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := mustResolve(t, Input{File: mustParse(t, "model { net: '64x6' arch { activation: MISH conv_tower { se_ratio: 8 } } }")})
 	if a := e.Config.GetModel().GetArch(); a.GetActivation() != Arch_MISH || a.GetConvTower().GetSeRatio() != 8 || a.GetConvTower().GetFilters() != 64 {
 		t.Errorf("%v", a)
 	}
@@ -111,10 +105,7 @@ func TestSparseFeatures(t *testing.T) {
 		if c.file != "" {
 			in.File = mustParse(t, c.file)
 		}
-		e, err := Resolve(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := mustResolve(t, in)
 		got := int32(-1)
 		if s := e.Config.GetModel().GetArch().GetSparse(); s.Features != nil {
 			got = s.GetFeatures()

@@ -12,23 +12,17 @@ import (
 // TestRunKeepsItsValues: what a run wrote is below the file, the environment and the flags
 // of the next start; what is of each start is not kept.
 func TestRunKeepsItsValues(t *testing.T) {
-	begun, err := Resolve(Input{File: mustParse(t, `
+	begun := mustResolve(t, Input{File: mustParse(t, `
 		name: "a" run_dir: "elsewhere" log { quiet: true } metrics { dir: "m" addr: "127.0.0.1:1" }
 		mcts { simulations: 9 } selfplay { episodes: 50 models_dir: "d" } plugins { dir: "p" sampler { name: "prioritized" } }
 		loop { rating { engine: "/bin/sh" games: 6 } } model { net: "sparse64" }
 		training { batch_size: 32 max_epochs_this_instance: 3 lr_rule { duration_steps: 5 lr: 0.1 transition: CONSTANT lr: 0.2 } }`)})
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(t.TempDir(), "config.textproto")
 	filetest.Write(t, path, Marshal(begun.Config))
 	asked := ""
 	ofRun := func(e *Effective) (*File, error) { asked = e.Config.GetRunDir(); return LoadRun(path) }
-	e, err := Resolve(Input{File: mustParse(t, `training { batch_size: 64 lr: 0.5 }`), Env: env("EPISODES", "70"),
+	e := mustResolve(t, Input{File: mustParse(t, `training { batch_size: 64 lr: 0.5 }`), Env: env("EPISODES", "70"),
 		Flags: set(t, "--run-dir", "here", "--mcts-cpuct", "2"), OfRun: ofRun})
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := e.Config
 	got := fmt.Sprintln(asked, c.GetRunDir(), c.GetName(), c.GetJobId(), c.GetMcts().GetSimulations(), c.GetMcts().GetCpuct(), c.GetSelfplay().GetEpisodes(),
 		c.GetTraining().GetBatchSize(), c.GetTraining().GetLr(), len(c.GetTraining().GetLrRule()), c.GetMetrics().GetDir(),
@@ -57,10 +51,7 @@ func TestRunKeepsItsValues(t *testing.T) {
 
 // TestChanged: what is not the default is all that a file needs to say.
 func TestChanged(t *testing.T) {
-	e, err := Resolve(Input{File: mustParse(t, `model { net: "sparse64" } training { batch_size: 16 lr_rule { duration_steps: 5 lr: 0.1 transition: CONSTANT lr: 0.2 } }`), Flags: set(t, "--seed", "3")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := mustResolve(t, Input{File: mustParse(t, `model { net: "sparse64" } training { batch_size: 16 lr_rule { duration_steps: 5 lr: 0.1 transition: CONSTANT lr: 0.2 } }`), Flags: set(t, "--seed", "3")})
 	text := string(e.Changed())
 	again, err := Resolve(Input{File: mustParse(t, text)})
 	if err != nil || Hash(again.Config) != Hash(e.Config) {
@@ -108,10 +99,7 @@ func TestValueReplacesSchedule(t *testing.T) {
 		if c.overrides != "" {
 			in.Overrides = []string{c.overrides}
 		}
-		e, err := Resolve(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := mustResolve(t, in)
 		if s := e.Config.GetSelfplay(); s.GetSimulationsSchedule() != c.sims || s.GetMaxPliesSchedule() != c.plies {
 			t.Errorf("%+v: schedules %q and %q", c, s.GetSimulationsSchedule(), s.GetMaxPliesSchedule())
 		}

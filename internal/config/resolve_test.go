@@ -90,10 +90,7 @@ func TestPrecedence(t *testing.T) {
 		{Input{File: file, Env: env("BATCH_SIZE", "64"), Flags: set(t, "--batch-size", "128")}, 128, "--batch-size"},
 		{Input{File: file, Env: env("BATCH_SIZE", "64"), Flags: set(t, "--batch-size=16")}, 16, "--batch-size"},
 	} {
-		e, err := Resolve(c.in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := mustResolve(t, c.in)
 		if got := e.Config.GetTraining().GetBatchSize(); got != c.want || e.Origin("training.batch_size") != c.origin {
 			t.Errorf("batch size %d from %s, want %d from %s", got, e.Origin("training.batch_size"), c.want, c.origin)
 		}
@@ -246,10 +243,7 @@ func TestAllComplaintsAtOnce(t *testing.T) {
 }
 
 func TestImplied(t *testing.T) {
-	e, err := Resolve(Input{File: mustParse(t, `name: "Mein Lauf: 1.0/ä" deterministic: true selfplay { producer_workers: 3 }`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := mustResolve(t, Input{File: mustParse(t, `name: "Mein Lauf: 1.0/ä" deterministic: true selfplay { producer_workers: 3 }`)})
 	if e.Config.GetSelfplay().GetProducerWorkers() != 0 || JobID(e.Config.GetName()) != "Mein-Lauf--1-0--" {
 		t.Errorf("workers %d, job %q", e.Config.GetSelfplay().GetProducerWorkers(), JobID(e.Config.GetName()))
 	}
@@ -290,7 +284,7 @@ func TestImplied(t *testing.T) {
 			t.Errorf("%s: %v, nodes %v, want %v", text, err, e.Config.GetLoop().GetRating().GetEngineNodes(), want)
 		}
 	}
-	e, err = Resolve(Input{File: mustParse(t, "training { lr_rule { lr: .5 } }"), Flags: set(t, "--lr", "0.1")})
+	e, err := Resolve(Input{File: mustParse(t, "training { lr_rule { lr: .5 } }"), Flags: set(t, "--lr", "0.1")})
 	if err != nil || len(e.Config.GetTraining().GetLrRule()) != 0 || e.Config.GetTraining().GetLr() != 0.1 {
 		t.Errorf("--lr does not override the rules: %v", err)
 	}
@@ -308,10 +302,7 @@ func TestReload(t *testing.T) {
 		filetest.Write(t, path, text)
 	}
 	write("plugins { sampler { name: 'a' } } training { batch_size: 8 }")
-	e, err := Resolve(Input{Path: path, Flags: set(t, "--batch-size", "4", "--plugin-dir", "x", "--plugin-dir", "y"+string(filepath.ListSeparator)+"z")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := mustResolve(t, Input{Path: path, Flags: set(t, "--batch-size", "4", "--plugin-dir", "x", "--plugin-dir", "y"+string(filepath.ListSeparator)+"z")})
 	write("plugins { sampler { name: 'b' } dir: 'w' } training { batch_size: 9 }")
 	again, err := e.Reload()
 	if err != nil {
@@ -349,11 +340,8 @@ func TestOverrides(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := mustParse(t, "mcts { simulations: 20 cpuct: 2 }")
-	e, err := Resolve(Input{File: file, Flags: s, Overrides: []string{
+	e := mustResolve(t, Input{File: file, Flags: s, Overrides: []string{
 		"mcts.simulations=80,selfplay.simulations_schedule=32@0,100@200,mcts.gumbel.enabled=yes", "seed=3"}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	m, p := e.Config.GetMcts(), e.Config.GetSelfplay()
 	if m.GetSimulations() != 80 || p.GetSimulationsSchedule() != "32@0,100@200" || !m.GetGumbel().GetEnabled() ||
 		e.Config.GetSeed() != 3 || m.GetCpuct() != 2 || e.Origin("mcts.simulations") != "--override-config" {

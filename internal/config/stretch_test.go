@@ -87,10 +87,7 @@ func TestStretchedReload(t *testing.T) {
 	}
 	write("selfplay { episodes: 100 }")
 	factor := 3.0
-	e, err := Resolve(Input{Path: path, Stretch: &factor})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := mustResolve(t, Input{Path: path, Stretch: &factor})
 	write("selfplay { episodes: 200 }")
 	again, err := e.Reload()
 	if err != nil {

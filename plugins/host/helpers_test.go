@@ -139,6 +139,16 @@ func (b *bench) rescorer(name string) stage.BatchRescorer {
 	return r.(stage.BatchRescorer)
 }
 
+// rescored returns what a rescorer makes of games.
+func rescored(t *testing.T, r stage.BatchRescorer, games []*record.Game) []*record.Game {
+	t.Helper()
+	got, err := r.RescoreBatch(inTime(t), games)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
 // report reads what a process said of itself.
 func (b *bench) report(name string) pluginReport {
 	b.t.Helper()

@@ -40,9 +40,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 		r := b.rescorer("halve")
 		games := randomGames(t, 40)
 		games[3].Seed = seedDie
-		if _, err := r.RescoreBatch(inTime(t), games); err != nil {
-			t.Fatal(err)
-		}
+		rescored(t, r, games)
 		s := b.sampler(map[string]string{"die": "2"})
 		d := stage.Draw{Index: window{0, 9}, Rows: 5}
 		for range 3 {
@@ -166,9 +164,7 @@ func TestLongTempDir(t *testing.T) {
 	}
 	t.Setenv("TMPDIR", temp)
 	b := newBench(t, []string{"halve"}, nil)
-	if _, err := b.rescorer("halve").RescoreBatch(inTime(t), randomGames(t, 1)); err != nil {
-		t.Fatal(err)
-	}
+	rescored(t, b.rescorer("halve"), randomGames(t, 1))
 	for _, v := range b.report("halve").Environ {
 		if strings.HasPrefix(v, "TMPDIR=") && v != "TMPDIR="+temp {
 			t.Errorf("%s, want the user's own", v)

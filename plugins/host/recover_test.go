@@ -64,10 +64,7 @@ func TestQuarantine(t *testing.T) {
 			for _, g := range bad {
 				g.Seed = c.seed
 			}
-			got, err := r.RescoreBatch(inTime(t), games)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := rescored(t, r, games)
 			expectHalved(t, games, got, bad...)
 			if !slices.Equal(b.kept, bad) {
 				t.Errorf("%d games in quarantine, want %d", len(b.kept), len(bad))
@@ -92,10 +89,7 @@ func TestQuarantineOfTheFirst(t *testing.T) {
 	r := b.rescorer("halve")
 	games := randomGames(t, 6)
 	games[0].Seed = seedDie
-	got, err := r.RescoreBatch(inTime(t), games)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := rescored(t, r, games)
 	expectHalved(t, games, got, games[0])
 	if !slices.Equal(b.kept, games[:1]) {
 		t.Errorf("%d games in quarantine", len(b.kept))
@@ -122,10 +116,7 @@ func TestResend(t *testing.T) {
 	r := b.rescorer("halve")
 	games := randomGames(t, 900) // several messages
 	games[450].Seed = seedDieOnce
-	got, err := r.RescoreBatch(inTime(t), games)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := rescored(t, r, games)
 	expectHalved(t, games, got)
 	if st := b.Stats()[0]; st.Restarts != 1 || st.Games != 900 || len(b.kept) != 0 {
 		t.Errorf("statistics %+v, %d in quarantine", st, len(b.kept))
@@ -140,15 +131,10 @@ func TestDeathWhileIdle(t *testing.T) {
 	b := newBench(t, []string{"halve"}, nil)
 	r := b.rescorer("halve")
 	games := randomGames(t, 2)
-	if _, err := r.RescoreBatch(inTime(t), games[:1]); err != nil {
-		t.Fatal(err)
-	}
+	rescored(t, r, games[:1])
 	kill(t, b.report("halve").PID)
 	eventually(t, "the death is told", func() bool { return slices.Contains(b.states(), Failed) })
-	got, err := r.RescoreBatch(inTime(t), games)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := rescored(t, r, games)
 	expectHalved(t, games, got)
 	if log := b.log(); !strings.Contains(log, "died while it was idle (signal: killed") {
 		t.Error("the log does not say how it died")
@@ -165,9 +151,7 @@ func TestGivenUp(t *testing.T) {
 		b := newBench(t, []string{"halve"}, func(o *Options) { o.Continue = goOn })
 		r := b.rescorer("halve")
 		games := randomGames(t, 4)
-		if _, err := r.RescoreBatch(inTime(t), games); err != nil {
-			t.Fatal(err)
-		}
+		rescored(t, r, games)
 		games[0].Seed = seedDieOnce
 		filetest.Write(t, filepath.Join(b.dir, "broken"), "")
 		got, err := r.RescoreBatch(inTime(t), games)
@@ -278,9 +262,7 @@ func TestCloseDuringPause(t *testing.T) {
 func TestLogs(t *testing.T) {
 	b := newBench(t, []string{"badlog"}, nil)
 	r := b.rescorer("badlog")
-	if _, err := r.RescoreBatch(inTime(t), randomGames(t, 1)); err != nil {
-		t.Fatal(err)
-	}
+	rescored(t, r, randomGames(t, 1))
 	b.Release(r)
 	for _, want := range []string{
 		`level=WARN msg="said by the plugin" plugin=badlog answer=42`,
@@ -298,10 +280,7 @@ func TestLogs(t *testing.T) {
 func TestLongLine(t *testing.T) {
 	b := newBench(t, []string{"talker"}, func(o *Options) { o.CallTimeout = 10 * time.Second })
 	games := randomGames(t, 2)
-	got, err := b.rescorer("talker").RescoreBatch(inTime(t), games)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := rescored(t, b.rescorer("talker"), games)
 	expectHalved(t, games, got)
 	if states := b.states(); !slices.Equal(states, []string{Started}) {
 		t.Errorf("events %v", states)

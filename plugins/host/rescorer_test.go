@@ -26,10 +26,7 @@ func TestRescoreBatch(t *testing.T) {
 	for i, g := range games {
 		before[i] = g.Clone()
 	}
-	got, err := r.RescoreBatch(inTime(t), games)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := rescored(t, r, games)
 	expectHalved(t, games, got)
 	for i, g := range games {
 		if err := sameGame(before[i], g); err != nil {
@@ -171,10 +168,7 @@ func TestRefusedGame(t *testing.T) {
 	if !errors.As(err, &e) || e.Name != "halve" || e.Kind != stage.KindRescorer || !strings.Contains(err.Error(), "not this one") {
 		t.Fatalf("error %v, want one of halve that says why", err)
 	}
-	got, err := r.RescoreBatch(inTime(t), games[:3])
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := rescored(t, r, games[:3])
 	expectHalved(t, games[:3], got)
 	if st := b.Stats()[0]; st.Restarts != 0 {
 		t.Errorf("%d restarts", st.Restarts)
@@ -198,10 +192,7 @@ func TestRescoreCancelled(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	filetest.Write(t, filepath.Join(b.dir, "gate"), "")
-	got, err := r.RescoreBatch(inTime(t), games[1:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := rescored(t, r, games[1:])
 	expectHalved(t, games[1:], got)
 }
 

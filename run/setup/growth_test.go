@@ -17,6 +17,16 @@ import (
 	"github.com/chessbrain/chessbrain/run/catalogue"
 )
 
+// overridden resolves a configuration of nothing but overrides.
+func overridden(t *testing.T, overrides ...string) *config.Effective {
+	t.Helper()
+	e, err := config.Resolve(config.Input{Overrides: overrides})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
 // effective resolves a file's text.
 func effective(t *testing.T, text string) *config.Effective {
 	t.Helper()

@@ -4,17 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
 // A net plays the search that its run was configured with, without what belongs to
 // self-play alone, of which rescaled values are; the text of files that are there is read.
 func TestSearchOf(t *testing.T) {
-	e, err := config.Resolve(config.Input{Overrides: []string{"mcts.gumbel.enabled=true,mcts.gumbel.value_scale=0.1,mcts.gumbel.rescale=true,mcts.simulations=16,mcts.cpuct=2,mcts.noise_epsilon=0.5"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := overridden(t, "mcts.gumbel.enabled=true,mcts.gumbel.value_scale=0.1,mcts.gumbel.rescale=true,mcts.simulations=16,mcts.cpuct=2,mcts.noise_epsilon=0.5")
 	want := mcts.DefaultConfig()
 	want.CPUCT, want.Gumbel.Enabled, want.FPUReduction, want.PolicyTemperature, want.CPUCTStdev, want.LCB = 2, true, 0, 1.6, 0.4, 5
 	for _, text := range []string{

@@ -16,10 +16,7 @@ import (
 func TestSearchTables(t *testing.T) {
 	game := func(path string) error {
 		t.Helper()
-		e, err := config.Resolve(config.Input{Overrides: []string{"mcts.syzygy_path=" + path}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := overridden(t, "mcts.syzygy_path="+path)
 		g, err := GameConfig(e.Config)
 		if err != nil {
 			return err

@@ -29,10 +29,7 @@ func TestArchOf(t *testing.T) {
 		"48x2x3h-convolutional":              {"model.arch.attention.width=48,model.arch.attention.encoders=2,model.arch.attention.heads=3", "model.arch.policy_head=CONVOLUTIONAL"},
 		"sparse128-noml":                     {"model.net=sparse128", "model.arch.moves_left=false"},
 	} {
-		e, err := config.Resolve(config.Input{Overrides: overrides})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := overridden(t, overrides...)
 		want := nntest.Named(name)
 		if got, err := ArchOf(e.Config.GetModel().GetArch()); err != nil || !got.Equal(want) {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, err, want)
@@ -152,10 +149,7 @@ func TestShares(t *testing.T) {
 func TestGameConfig(t *testing.T) {
 	game := func(overrides ...string) selfplay.GameConfig {
 		t.Helper()
-		e, err := config.Resolve(config.Input{Overrides: overrides})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := overridden(t, overrides...)
 		g, err := GameConfig(e.Config)
 		if err != nil {
 			t.Fatal(err)
@@ -228,15 +222,7 @@ func fieldsOf(md protoreflect.MessageDescriptor, prefix string) (paths []string)
 func TestLearningRateScale(t *testing.T) {
 	rates := func(text string) trainer.Schedule {
 		t.Helper()
-		file, err := config.Parse("test.textproto", []byte("training { "+text+" }"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := config.Resolve(config.Input{File: file})
-		if err != nil {
-			t.Fatal(err)
-		}
-		k, err := TrainerConfig(e.Config, nn.DefaultArch())
+		k, err := TrainerConfig(effective(t, "training { "+text+" }").Config, nn.DefaultArch())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,10 +32,7 @@ func TestTrainingEnums(t *testing.T) {
 
 // TestTrainingOfDefaults holds some of the plain values against the schema's defaults.
 func TestTrainingOfDefaults(t *testing.T) {
-	e, err := config.Resolve(config.Input{Overrides: []string{"run_dir=r,training.source=SHUFFLED,plugins.on_failure=CONTINUE"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := overridden(t, "run_dir=r,training.source=SHUFFLED,plugins.on_failure=CONTINUE")
 	c, w := e.Config.GetTraining(), TrainingOf(e)
 	if w.Root != "r" || w.Source != Shuffles || w.Source.HasGames() || !w.Export.MayFail || w.Export.Exporter != "safetensors" ||
 		w.Batch != int(c.GetBatchSize()) || w.Checkpoints.Keep.Last != int(c.GetCheckpoint().GetKeepLast()) || w.Window.Rows != c.GetReplaySize() {
@@ -45,10 +42,7 @@ func TestTrainingOfDefaults(t *testing.T) {
 
 // A window is a share of all rows, between 10 batches and its size.
 func TestRowsOf(t *testing.T) {
-	e, err := config.Resolve(config.Input{Overrides: []string{"run_dir=r,training.batch_size=100,training.replay_size=20000,training.replay_share=0.25"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := overridden(t, "run_dir=r,training.batch_size=100,training.replay_size=20000,training.replay_share=0.25")
 	w := TrainingOf(e).Window
 	for all, want := range map[int64]int64{0: 1000, 4_000: 1000, 40_000: 10_000, 80_000: 20_000, 1 << 40: 20_000} {
 		if got := w.RowsOf(all); got != want {
