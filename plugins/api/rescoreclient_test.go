@@ -41,11 +41,7 @@ func (r *rescorer) Err() error {
 
 // Rescore returns what the plugin makes of one game.
 func (r *rescorer) Rescore(ctx context.Context, g *record.Game) (*record.Game, error) {
-	out, err := r.RescoreBatch(ctx, []*record.Game{g})
-	if err != nil {
-		return nil, err
-	}
-	return out[0], nil
+	return stage.RescoreOne(ctx, r, g)
 }
 
 // RescoreBatch sends the games in messages of BatchBytes without waiting for

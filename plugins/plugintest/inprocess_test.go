@@ -169,11 +169,7 @@ type wireRescorer struct {
 func (r *wireRescorer) Name() string { return r.d.Name }
 
 func (r *wireRescorer) Rescore(ctx context.Context, g *record.Game) (*record.Game, error) {
-	out, err := r.RescoreBatch(ctx, []*record.Game{g})
-	if err != nil {
-		return nil, err
-	}
-	return out[0], nil
+	return stage.RescoreOne(ctx, r, g)
 }
 
 // RescoreBatch sends each game in a message of its own, without waiting for answers in

@@ -50,11 +50,7 @@ func (c Chain) Err() error {
 // Rescore passes g through the chain. What a part returns must still be a valid
 // record of the same game; the error names the part.
 func (c Chain) Rescore(ctx context.Context, g *record.Game) (*record.Game, error) {
-	out, err := c.RescoreBatch(ctx, []*record.Game{g})
-	if err != nil {
-		return nil, err
-	}
-	return out[0], nil
+	return stage.RescoreOne(ctx, c, g)
 }
 
 // RescoreBatch passes all games through the chain, part by part. games stays as

@@ -25,6 +25,15 @@ type BatchRescorer interface {
 	RescoreBatch(ctx context.Context, games []*record.Game) ([]*record.Game, error)
 }
 
+// RescoreOne is Rescore of a BatchRescorer: its RescoreBatch of one game.
+func RescoreOne(ctx context.Context, r BatchRescorer, g *record.Game) (*record.Game, error) {
+	out, err := r.RescoreBatch(ctx, []*record.Game{g})
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
+}
+
 // RescoreAll passes games through r, in one call where r can do that. Where r takes one
 // game at a time, an error is about the first game that is not in out.
 func RescoreAll(ctx context.Context, r Rescorer, games []*record.Game) (out []*record.Game, err error) {

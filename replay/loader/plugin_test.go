@@ -214,9 +214,5 @@ func TestStop(t *testing.T) {
 type stopping struct{ batchRescorer }
 
 func (s *stopping) Rescore(ctx context.Context, g *record.Game) (*record.Game, error) {
-	out, err := s.RescoreBatch(ctx, []*record.Game{g})
-	if err != nil {
-		return nil, err
-	}
-	return out[0], nil
+	return stage.RescoreOne(ctx, s, g)
 }
