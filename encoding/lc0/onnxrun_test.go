@@ -2,6 +2,7 @@ package lc0
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
@@ -11,12 +12,8 @@ import (
 // must stand in an order in which each input is there before it is used.
 func (m *decodedModel) run(inputs map[string]*array) (map[string]*array, error) {
 	values := map[string]*array{}
-	for name, a := range m.tensors {
-		values[name] = a
-	}
-	for name, a := range inputs {
-		values[name] = a
-	}
+	maps.Copy(values, m.tensors)
+	maps.Copy(values, inputs)
 	for _, n := range m.nodes {
 		var in []*array
 		for _, name := range n.inputs {

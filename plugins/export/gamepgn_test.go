@@ -8,22 +8,10 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
-	"github.com/chessbrain/chessbrain/chess/pgn"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/record"
 )
-
-func readPGN(t testing.TB, text string) []*pgn.Game {
-	t.Helper()
-	var games []*pgn.Game
-	if err := pgn.Read(strings.NewReader(text), pgn.ReadOptions{}, func(g *pgn.Game) error {
-		games = append(games, g)
-		return nil
-	}); err != nil {
-		t.Fatalf("%v in\n%s", err, text)
-	}
-	return games
-}
 
 // The text of a small game, to the letter.
 func TestWritePGN(t *testing.T) {
@@ -95,7 +83,7 @@ func TestWritePGNReadsBack(t *testing.T) {
 			if err := WritePGN(&buf, g, "j"); err != nil {
 				t.Fatal(err)
 			}
-			games := readPGN(t, buf.String())
+			games := runtest.ReadPGN(t, buf.String())
 			board, err := g.StartBoard()
 			if err != nil || len(games) != 1 {
 				t.Fatal(len(games), err)

@@ -15,6 +15,7 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/testing/memfs"
+	"github.com/chessbrain/chessbrain/internal/testing/runtest"
 	"github.com/chessbrain/chessbrain/plugins/stage"
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -56,7 +57,7 @@ func TestPGN(t *testing.T) {
 	games := anyGames(t, 12, rand.New(rand.NewPCG(seed, 1)))
 	for setting, want := range map[int][]*record.Game{0: games, 5: games[7:], 12: games, 100: games} {
 		text := exportTo(t, "pgn", gamesCheckpoint(games...), map[string]string{"games": strconv.Itoa(setting)})
-		back := readPGN(t, string(text))
+		back := runtest.ReadPGN(t, string(text))
 		if len(back) != len(want) {
 			t.Fatalf("seed %d, games %d: %d games, want %d", seed, setting, len(back), len(want))
 		}
