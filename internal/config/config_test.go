@@ -254,8 +254,7 @@ func TestLoadRefuses(t *testing.T) {
 		{dir, "is a directory"},
 	} {
 		_, err := Load(c.path)
-		var bad *Error
-		if !errors.As(err, &bad) || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(bad.Where, c.path) {
+		if bad, ok := errors.AsType[*Error](err); !ok || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(bad.Where, c.path) {
 			t.Errorf("%s: error %v, want %q", c.path, err, c.want)
 		}
 	}

@@ -165,8 +165,7 @@ func TestDamagedFiles(t *testing.T) {
 		dir, state := begun(t)
 		state.MetricsOffset -= 5
 		_, _, err := OpenFiles(FilesOptions{Dir: dir, TensorBoard: true}, state)
-		var bad *CorruptError
-		if !errors.As(err, &bad) || bad.Offset != state.MetricsOffset || !strings.Contains(err.Error(), "; move the file away") {
+		if bad, ok := errors.AsType[*CorruptError](err); !ok || bad.Offset != state.MetricsOffset || !strings.Contains(err.Error(), "; move the file away") {
 			t.Errorf("%v", err)
 		}
 	})

@@ -164,8 +164,7 @@ func TestRefusedGame(t *testing.T) {
 	games := randomGames(t, 5)
 	games[3].Seed = seedRefuse
 	_, err := r.RescoreBatch(inTime(t), games)
-	var e *Error
-	if !errors.As(err, &e) || e.Name != "halve" || e.Kind != stage.KindRescorer || !strings.Contains(err.Error(), "not this one") {
+	if e, ok := errors.AsType[*Error](err); !ok || e.Name != "halve" || e.Kind != stage.KindRescorer || !strings.Contains(err.Error(), "not this one") {
 		t.Fatalf("error %v, want one of halve that says why", err)
 	}
 	got := rescored(t, r, games[:3])

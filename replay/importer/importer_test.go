@@ -277,8 +277,7 @@ func TestDamagedDirectory(t *testing.T) {
 	data[len(data)/2] ^= 1
 	filetest.Write(t, path, data)
 	_, err := Open(t.Context(), Options{Dir: dir, Targets: plain})
-	var corrupt *replay.CorruptError
-	if !errors.As(err, &corrupt) || corrupt.Path != path {
+	if corrupt, ok := errors.AsType[*replay.CorruptError](err); !ok || corrupt.Path != path {
 		t.Errorf("%v", err)
 	}
 	if _, err := Open(t.Context(), Options{Dir: t.TempDir(), Targets: Targets{Smoothing: 1, DrawRate: math.NaN()}}); err == nil {

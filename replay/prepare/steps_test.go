@@ -421,8 +421,7 @@ func FuzzManifest(f *testing.F) {
 		}
 		got, err := ReadManifest(m, "/")
 		if err != nil {
-			var bad *ManifestError
-			if !errors.As(err, &bad) {
+			if _, ok := errors.AsType[*ManifestError](err); !ok {
 				t.Fatal(err)
 			}
 			return

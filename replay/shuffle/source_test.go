@@ -244,8 +244,7 @@ func TestSourceErrors(t *testing.T) {
 	for err = nil; err == nil; err = src.Next(context.Background(), b) {
 		b.Reset()
 	}
-	var corrupt *CorruptError
-	if !errors.As(err, &corrupt) || corrupt.Path != path || corrupt.ExitCode() != 3 {
+	if corrupt, ok := errors.AsType[*CorruptError](err); !ok || corrupt.Path != path || corrupt.ExitCode() != 3 {
 		t.Errorf("error %v, want one of %s", err, path)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -203,8 +203,7 @@ func TestOtherExporters(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	_, _, err = exportOnce(t, root, "export.exporter=none-such", nil)
-	var bad *config.Error
-	if !errors.As(err, &bad) || bad.Field != "export.exporter" {
+	if bad, ok := errors.AsType[*config.Error](err); !ok || bad.Field != "export.exporter" {
 		t.Errorf("an unknown exporter: %v", err)
 	}
 }

@@ -226,8 +226,7 @@ func TestNoRepeat(t *testing.T) {
 
 	empty := t.TempDir()
 	_, _, err = pacedTrain(t, t.Context(), t.TempDir()+"/none", " --source=shuffled --quit-if-no-data=true --source-dir="+empty, nil)
-	var none *NoDataError
-	if !errors.As(err, &none) || none.ExitCode() != 6 || !errors.Is(err, shuffle.ErrNone) || !strings.Contains(err.Error(), empty) {
+	if none, ok := errors.AsType[*NoDataError](err); !ok || none.ExitCode() != 6 || !errors.Is(err, shuffle.ErrNone) || !strings.Contains(err.Error(), empty) {
 		t.Errorf("no shuffle: %v", err)
 	}
 }
@@ -337,8 +336,7 @@ func TestPaceRefused(t *testing.T) {
 		"--source=shuffled --samples-per-epoch=9 --stop-when-train-bucket-limited=true": "training.bucket.stop_when_limited = true: a bucket without a limit never limits",
 	} {
 		err := setup.CheckConfig(runtest.Resolve(t, t.TempDir(), flags))
-		var bad *config.Error
-		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {
+		if _, ok := errors.AsType[*config.Error](err); !ok || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", flags, err, want)
 		}
 	}

@@ -193,7 +193,7 @@ func TestSharedAndExclusive(t *testing.T) {
 	}
 	if _, err := playBeside(t, t.Context(), dir, 1, 1); err == nil {
 		t.Error("a playing process joined a run that train holds")
-	} else if _, ok := asError[*fsx.LockedError](err); !ok {
+	} else if _, ok := errors.AsType[*fsx.LockedError](err); !ok {
 		t.Error(err)
 	}
 	c.cmd.Process.Kill()

@@ -243,7 +243,7 @@ func TestFullDisk(t *testing.T) {
 		disk.left.Store(looks)
 		var log strings.Builder
 		_, err := Train(t.Context(), Options{Training: setup.TrainingOf(runtest.Resolve(t, dir, more)), Log: runtest.LogTo(&log), storeFS: disk, chunkBytes: 1})
-		if _, ok := asError[*fsx.SpaceError](err); !ok {
+		if _, ok := errors.AsType[*fsx.SpaceError](err); !ok {
 			t.Fatalf("workers %s: %v", workers, err)
 		}
 		d, _ := jobOf(t, dir)

@@ -1,9 +1,11 @@
 package train
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -94,7 +96,7 @@ func TestKillDeterministic(t *testing.T) {
 				t.Errorf("weights %s, undisturbed %s", got, want)
 			}
 			d, _ := jobOf(t, dir)
-			if got, want := netID(t, d.NetPath("models/"+netBase(s.Net))), netID(t, s.Net); got != want {
+			if got, want := netID(t, d.NetPath("models/"+filepath.Base(s.Net))), netID(t, s.Net); got != want {
 				t.Errorf("averaged weights %s, undisturbed %s", got, want)
 			}
 		})
@@ -160,7 +162,7 @@ func TestTwoAtOnce(t *testing.T) {
 	for e, ok := c.next(t); ok && e.Type != "step"; e, ok = c.next(t) {
 	}
 	_, _, err := tryTrain(t, t.Context(), dir, "")
-	if locked, ok := asError[*fsx.LockedError](err); !ok || locked.Owner.PID != c.cmd.Process.Pid {
+	if locked, ok := errors.AsType[*fsx.LockedError](err); !ok || locked.Owner.PID != c.cmd.Process.Pid {
 		t.Errorf("second process: %v, want a lock of %d", err, c.cmd.Process.Pid)
 	}
 	c.signal(t, os.Interrupt)

@@ -66,8 +66,7 @@ func TestSourceLoader(t *testing.T) {
 	}
 
 	_, _, err := tryTrain(t, t.Context(), t.TempDir()+"/bad", `--source=loader data_loader { stage { name: "x" input: "y" chunk_unpacker {} } output: "x" }`)
-	var bad config.Errors
-	if !errors.As(err, &bad) || !strings.Contains(err.Error(), `"x"`) {
+	if _, ok := errors.AsType[config.Errors](err); !ok || !strings.Contains(err.Error(), `"x"`) {
 		t.Errorf("a bad graph: %v", err)
 	}
 }

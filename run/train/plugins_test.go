@@ -51,7 +51,7 @@ func TestUnknownStages(t *testing.T) {
 			t.Errorf("%s: a dry run: %v", c.more, dry)
 		}
 		for _, err := range errs {
-			bad, ok := asError[*config.Error](err)
+			bad, ok := errors.AsType[*config.Error](err)
 			if !ok || bad.ExitCode() != 2 || bad.Field != c.field {
 				t.Errorf("%s: %v", c.more, err)
 				continue
@@ -128,7 +128,7 @@ func TestOnFailure(t *testing.T) {
 			putNamed(t, dir+"/plugins", "faulty", c.mode)
 			more := "--episodes=6 plugins { restarts: 2 } --" + c.flag + "="
 			_, log, err := tryTrain(t, t.Context(), dir, more+"faulty")
-			bad, ok := asError[*host.Error](err)
+			bad, ok := errors.AsType[*host.Error](err)
 			if !ok || bad.Kind != c.kind || bad.Name != "faulty" {
 				t.Fatalf("stop: %v\n%s", err, log)
 			}

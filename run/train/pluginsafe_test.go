@@ -115,7 +115,7 @@ func TestDryRunStartsNothing(t *testing.T) {
 	_, _, trained := tryTrain(t, t.Context(), root+"/run", "--plugin-dir="+programs)
 	dry := setup.DryRun(runtest.Resolve(t, root+"/run", "--plugin-dir="+programs), &bytes.Buffer{})
 	for _, err := range []error{trained, dry} {
-		if _, ok := asError[*host.Error](err); !ok || !errors.Is(err, host.ErrUnsafe) || !strings.Contains(err.Error(), "chmod go-w "+programs) {
+		if _, ok := errors.AsType[*host.Error](err); !ok || !errors.Is(err, host.ErrUnsafe) || !strings.Contains(err.Error(), "chmod go-w "+programs) {
 			t.Errorf("a directory that all can write: %v", err)
 		}
 	}

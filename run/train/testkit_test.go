@@ -160,13 +160,6 @@ func netID(t testing.TB, path string) string {
 	return net.ID()
 }
 
-func netBase(path string) string { return filepath.Base(path) }
-
-func asError[E error](err error) (e E, ok bool) {
-	ok = errors.As(err, &e)
-	return e, ok
-}
-
 // The child process: the test binary again, which trains with the configuration
 // in the environment and prints every event on standard output.
 const (

@@ -110,7 +110,7 @@ func TestCheckConfig(t *testing.T) {
 		if err == nil { // else config has refused it itself
 			err = setup.CheckConfig(e)
 		}
-		bad, refused := asError[*config.Error](err)
+		bad, refused := errors.AsType[*config.Error](err)
 		if refused != (field != "") || refused && bad.Field != field {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -188,7 +188,7 @@ func TestGamesGone(t *testing.T) {
 		if kept() != before {
 			t.Errorf("%s: the refused start changed %s\n%s", more, before, kept())
 		}
-		if bad, ok := asError[*checkpoint.CorruptError](err); !ok || bad.Path != d.Selfplay() || !strings.Contains(bad.Reason, "put them back") {
+		if bad, ok := errors.AsType[*checkpoint.CorruptError](err); !ok || bad.Path != d.Selfplay() || !strings.Contains(bad.Reason, "put them back") {
 			t.Errorf("%s: %v", more, err)
 		}
 	}
@@ -234,7 +234,7 @@ func TestJournalDamaged(t *testing.T) {
 	} {
 		filetest.Write(t, d.Journal(), data)
 		_, _, err := tryTrain(t, t.Context(), dir, "--episodes=2")
-		if _, ok := asError[*checkpoint.CorruptError](err); !ok {
+		if _, ok := errors.AsType[*checkpoint.CorruptError](err); !ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -250,7 +250,7 @@ func TestForeignCheckpoints(t *testing.T) {
 	more := "--job-id=same --episodes=2 --checkpoint-dir=" + root + "/checkpoints --metrics-dir=" + root + "/metrics"
 	train(t, root+"/a", more)
 	_, _, err := tryTrain(t, t.Context(), root+"/b", more)
-	if bad, ok := asError[*config.Error](err); !ok || bad.Field != "training.checkpoint.dir" {
+	if bad, ok := errors.AsType[*config.Error](err); !ok || bad.Field != "training.checkpoint.dir" {
 		t.Errorf("another run's checkpoints: %v", err)
 	}
 	train(t, root+"/a", more+" --episodes=3")
@@ -260,7 +260,7 @@ func TestForeignCheckpoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = tryTrain(t, t.Context(), root+"/a", more+" --episodes=4")
-	if bad, ok := asError[*config.Error](err); !ok || bad.Field != "training.checkpoint.dir" || fsx.IsFile(file) {
+	if bad, ok := errors.AsType[*config.Error](err); !ok || bad.Field != "training.checkpoint.dir" || fsx.IsFile(file) {
 		t.Errorf("checkpoints without a run.json: %v, run.json is there: %v", err, fsx.IsFile(file))
 	}
 }
@@ -315,7 +315,7 @@ func TestDryRunOfDamage(t *testing.T) {
 		e := runtest.Resolve(t, dir, "--episodes=4")
 		dry := setup.DryRun(e, io.Discard)
 		_, _, err := tryTrain(t, t.Context(), dir, "--episodes=4")
-		if _, ok := asError[*checkpoint.CorruptError](dry); !ok || err == nil || dry.Error() != err.Error() || !strings.Contains(dry.Error(), want) {
+		if _, ok := errors.AsType[*checkpoint.CorruptError](dry); !ok || err == nil || dry.Error() != err.Error() || !strings.Contains(dry.Error(), want) {
 			t.Errorf("dry run: %v\nstart: %v", dry, err)
 		}
 		for path, data := range whole {
@@ -352,7 +352,7 @@ func TestDryRunOfFullDisk(t *testing.T) {
 		"dry run of self-play": func() error { return setup.DryRunSelfPlay(runtest.Resolve(t, dir, ""), io.Discard) },
 		"start":                func() error { _, _, err := tryTrain(t, t.Context(), dir, ""); return err },
 	} {
-		full, ok := asError[*fsx.SpaceError](what())
+		full, ok := errors.AsType[*fsx.SpaceError](what())
 		if !ok || full.Path != root || full.Need != fsx.DefaultReserve.Of(fsx.Space{Total: full.Total})+replay.ChunkBytes || full.Need <= full.Total {
 			t.Errorf("%s: %+v", name, full)
 		}
