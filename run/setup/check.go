@@ -11,7 +11,14 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
-const notInThisBuild = "not in this build"
+// refusals returns what adds a bad setting to errs.
+func refusals(e *config.Effective, errs *[]error) func(bad bool, field, remedy, reason string) {
+	return func(bad bool, field, remedy, reason string) {
+		if bad {
+			*errs = append(*errs, e.Errorf(field, remedy, "%s", reason))
+		}
+	}
+}
 
 // CheckConfig refuses what this build would otherwise ignore: settings whose
 // code comes later, and settings that contradict each other. Its errors have
@@ -20,12 +27,8 @@ func CheckConfig(e *config.Effective) error {
 	c := e.Config
 	t := c.GetTraining()
 	var errs []error
-	refuse := func(bad bool, field, remedy, reason string) {
-		if bad {
-			errs = append(errs, e.Errorf(field, remedy, "%s", reason))
-		}
-	}
-	refuse(c.GetMcts().GetLeavesPerGame() > 1, "mcts.leaves_per_game", "leave it at 1; more games per worker make larger batches", notInThisBuild)
+	refuse := refusals(e, &errs)
+	refuse(c.GetMcts().GetLeavesPerGame() > 1, "mcts.leaves_per_game", "leave it at 1; more games per worker make larger batches", "not in this build")
 	refuse(c.GetDeterministic() && c.GetMcts().GetCacheHistory() < encoding.HistoryLen-1, "mcts.cache_history", "leave it away",
 		"with it games depend on what a cache holds, which a restart empties; a deterministic run's do not")
 	if t.GetSource() == config.Training_SELFPLAY {
@@ -53,7 +56,6 @@ func CheckConfig(e *config.Effective) error {
 		refuse(true, bad.Field, bad.Remedy, bad.Reason)
 	}
 	refuse(fsx.IsFile(t.GetSourceDir()), "training.source_dir", "name a directory", "it is a file")
-	checkPace(t, refuse)
 	checkMeasures(c, refuse)
 	x := c.GetExport()
 	if c.GetModel().GetArch().GetSparse() != nil {
@@ -81,18 +83,18 @@ func TakesSparse(e *config.Effective) bool {
 	return !named && !further(e.Config) && TrainerDevice(e.Config) == onCPU && PlayerDevice(e.Config) == onCPU && !slices.Contains(towerExporters, e.Config.GetExport().GetExporter())
 }
 
-// CheckTrains refuses what only a process that plays and does not train can do.
+// CheckTrains refuses what is for processes that play alone, and a pace that the source cannot honour.
 func CheckTrains(e *config.Effective) error {
+	var errs []error
+	refuse := refusals(e, &errs)
 	s, remedy := e.Config.GetSelfplay(), "it is for chessbrain selfplay; train with --source dir beside it"
-	switch f := s.GetForks(); {
-	case s.GetModelsDir() != "":
-		return e.Errorf("selfplay.models_dir", remedy, "train plays with its own net")
-	case s.GetOutputDir() != "":
-		return e.Errorf("selfplay.output_dir", remedy, "train writes its games into the run directory")
-	case e.Config.GetTraining().GetSource() == config.Training_SELFPLAY && (f.GetEarly() > 0 || f.GetLate() > 0 || f.GetSidePositions() > 0):
-		return e.Errorf("selfplay.forks", remedy, "train counts its games as episodes, and forks have no number of their own")
-	}
-	return nil
+	refuse(s.GetModelsDir() != "", "selfplay.models_dir", remedy, "train plays with its own net")
+	refuse(s.GetOutputDir() != "", "selfplay.output_dir", remedy, "train writes its games into the run directory")
+	t, f := e.Config.GetTraining(), s.GetForks()
+	refuse(t.GetSource() == config.Training_SELFPLAY && (f.GetEarly() > 0 || f.GetLate() > 0 || f.GetSidePositions() > 0),
+		"selfplay.forks", remedy, "train counts its games as episodes, and forks have no number of their own")
+	checkPace(t, refuse)
+	return errors.Join(errs...)
 }
 
 // checkPace refuses settings of the training's pace that its source cannot honour.

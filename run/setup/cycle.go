@@ -48,11 +48,7 @@ func NewCycle(e *config.Effective) (*Cycle, error) {
 	c := e.Config
 	t, s, l := c.GetTraining(), c.GetSelfplay(), c.GetLoop()
 	var errs []error
-	refuse := func(bad bool, field, remedy, reason string) {
-		if bad {
-			errs = append(errs, e.Errorf(field, remedy, "%s", reason))
-		}
-	}
+	refuse := refusals(e, &errs)
 	source := t.GetSource() != config.Training_SHUFFLED && e.Origin("training.source") != "default"
 	mode := t.GetExportMode() != config.Training_MAIN && e.Origin("training.export_mode") != "default"
 	refuse(source, "training.source", "leave it away, or use chessbrain train", "a cycle trains on its own shuffles")
@@ -93,6 +89,7 @@ func NewCycle(e *config.Effective) (*Cycle, error) {
 		}
 		y.PerNewRow = t.GetBucket().GetPerNewRow()
 	})
+	checkPace(y.Effective.Config.GetTraining(), refuse)
 	if err := errors.Join(append(errs, CheckConfig(y.Effective))...); err != nil {
 		return nil, err
 	}

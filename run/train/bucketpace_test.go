@@ -323,7 +323,7 @@ func TestPaceBeginsLater(t *testing.T) {
 	}
 }
 
-// TestPaceRefused: what the source cannot honour is no silence.
+// TestPaceRefused: what the source cannot honour is no silence. Of who only plays it says nothing.
 func TestPaceRefused(t *testing.T) {
 	for flags, want := range map[string]string{
 		"--max-train-bucket-per-new-data=4":                                             "--max-train-bucket-per-new-data: training.bucket.per_new_row = 4: has no meaning with source SELFPLAY",
@@ -335,7 +335,11 @@ func TestPaceRefused(t *testing.T) {
 		"--source=loader --chunks-per-network=5":                                        "training.schedule.chunks_per_network = 5: has no meaning without steps_per_network",
 		"--source=shuffled --samples-per-epoch=9 --stop-when-train-bucket-limited=true": "training.bucket.stop_when_limited = true: a bucket without a limit never limits",
 	} {
-		err := setup.CheckConfig(runtest.Resolve(t, t.TempDir(), flags))
+		e := runtest.Resolve(t, t.TempDir(), flags)
+		if err := setup.CheckConfig(e); err != nil {
+			t.Errorf("%s, without a trainer: %v", flags, err)
+		}
+		err := setup.CheckTrains(e)
 		if _, ok := errors.AsType[*config.Error](err); !ok || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", flags, err, want)
 		}
