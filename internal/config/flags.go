@@ -198,11 +198,7 @@ func setStages(c *Config, text string) error {
 		if name == "" {
 			return fmt.Errorf("%q has an empty name; identity is the rescorer that changes nothing", text)
 		}
-		s := old[name]
-		if s == nil {
-			s = &Stage{Name: &name}
-		}
-		c.Plugins.Rescorer = append(c.Plugins.Rescorer, s)
+		c.Plugins.Rescorer = append(c.Plugins.Rescorer, cmp.Or(old[name], &Stage{Name: &name}))
 	}
 	return nil
 }
