@@ -18,6 +18,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/chess/pgn"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 )
 
 // engineMode is the variable that makes this test binary an engine.
@@ -124,7 +125,7 @@ func newFake(t *testing.T, cfg EngineConfig) Player {
 // moves in this process, over Chess openings and starts, with several processes
 // at once, whichever way they are divided.
 func TestEngine(t *testing.T) {
-	book := append(openings(t, 3), Opening{Board: board(t, "r3k2r/pppp4/8/8/8/8/4PPPP/R3K2R b KQkq - 3 20")})
+	book := append(openings(t, 3), Opening{Board: chesstest.Board(t, "r3k2r/pppp4/8/8/8/8/4PPPP/R3K2R b KQkq - 3 20")})
 	same := &chooser{"Fake good", keyed}
 	want := play(t, Config{Players: [2]Player{same, Greedy()}, Openings: book, Seed: 3, MaxPlies: 40})
 	p := newFake(t, fake(t, "good", Limits{Nodes: 10}))

@@ -6,16 +6,8 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 )
-
-func board(t testing.TB, fen string) chess.Board {
-	t.Helper()
-	b, err := chess.ParseFEN(fen)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 // TestGreedyMoves holds the player's choice where there is one.
 func TestGreedyMoves(t *testing.T) {
@@ -28,7 +20,7 @@ func TestGreedyMoves(t *testing.T) {
 		{"takes and promotes", "1r5k/P7/8/8/8/8/8/K7 w - - 0 1", "a7b8q"},
 		{"en passant", "4k3/8/8/8/4Pp2/8/8/4K3 b - e3 0 1", "f4e3"},
 	} {
-		b := board(t, c.fen)
+		b := chesstest.Board(t, c.fen)
 		var legal chess.MoveList
 		b.GenerateMoves(&legal)
 		for seed := range uint64(20) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/memfs"
 )
@@ -29,7 +30,7 @@ func header() LogHeader {
 // a player failed in.
 func someGames(t testing.TB) []Game {
 	t.Helper()
-	book := append(openings(t, 3), Opening{Board: board(t, "nrk1brnb/pp1ppppp/8/2p5/8/1P6/P1PPPPPP/NRKBBRN1 b FBfb - 3 20")})
+	book := append(openings(t, 3), Opening{Board: chesstest.Board(t, "nrk1brnb/pp1ppppp/8/2p5/8/1P6/P1PPPPPP/NRKBBRN1 b FBfb - 3 20")})
 	games := play(t, Config{Players: [2]Player{Random(), Greedy()}, Openings: book, Seed: 2, MaxPlies: 60}).Games
 	games[3].End, games[3].Note = EndEngineDied, "it \"crashed\"\nbadly"
 	return games
@@ -84,7 +85,7 @@ func TestLog(t *testing.T) {
 // TestLogFormat holds what is on disk.
 func TestLogFormat(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.jsonl")
-	o := Opening{Board: board(t, "4k3/P7/8/8/8/8/8/4K2R w K - 0 1")}
+	o := Opening{Board: chesstest.Board(t, "4k3/P7/8/8/8/8/8/4K2R w K - 0 1")}
 	g := Game{Number: 5, White: 1, Start: o.Board, WhiteResult: 1, End: EndTime, Note: "late"}
 	b := o.Board
 	for _, text := range []string{"e1g1", "e8d7", "a7a8n"} {

@@ -13,6 +13,7 @@ import (
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/chess/pgn"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
@@ -164,7 +165,7 @@ func checkEnd(t *testing.T, g *Game, maxPlies int) {
 
 // TestPGN reads a match's PGN back, with openings that begin elsewhere.
 func TestPGN(t *testing.T) {
-	book := append(openings(t, 5), Opening{Board: board(t, "4k3/pppp4/8/8/8/8/4PPPP/4K3 b - - 3 20")})
+	book := append(openings(t, 5), Opening{Board: chesstest.Board(t, "4k3/pppp4/8/8/8/8/4PPPP/4K3 b - - 3 20")})
 	r := play(t, Config{Players: [2]Player{Random(), Greedy()}, Openings: book, Seed: 2, MaxPlies: 80})
 	var file bytes.Buffer
 	if err := r.WritePGN(&file); err != nil {

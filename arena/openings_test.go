@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 )
 
 // end returns the line of an opening.
@@ -62,8 +63,8 @@ func TestVaryLimits(t *testing.T) {
 // TestVaryBook: positions of a list in their order, once each; random plies
 // keep their balance; a finished game is refused.
 func TestVaryBook(t *testing.T) {
-	knightUp := board(t, "rnbqkb1r/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1")
-	again := board(t, "rnbqkb1r/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 4 9")
+	knightUp := chesstest.Board(t, "rnbqkb1r/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1")
+	again := chesstest.Board(t, "rnbqkb1r/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 4 9")
 	book := []Opening{{Board: knightUp}, {Board: again}, {Board: chess.StartBoard()}}
 	got, err := Vary(book, 2, 0, 1)
 	if err != nil || len(got) != 2 || got[0].Board != knightUp || got[1].Board != chess.StartBoard() {
@@ -78,7 +79,7 @@ func TestVaryBook(t *testing.T) {
 			t.Errorf("balance %d in %s", b.MaterialBalance(), b.FEN())
 		}
 	}
-	mated := Opening{Board: board(t, "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1")}
+	mated := Opening{Board: chesstest.Board(t, "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1")}
 	if _, err := Vary([]Opening{mated}, 1, 0, 1); err == nil || !strings.Contains(err.Error(), "over (checkmate) after opening 1, 7k/6Q1") {
 		t.Errorf("a mate as opening: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 )
 
 // TestApplySymmetry plays random games beside their images and holds that a row
@@ -21,10 +22,7 @@ func TestApplySymmetry(t *testing.T) {
 		{"r1bq1b1r/pppkpppp/2n2n2/3p4/3P4/2N2N2/PPPKPPPP/R1BQ1B1R w - - 6 5", 2},
 		{"8/8/3k4/8/6q1/8/1R1K4/5N2 b - - 3 9", NumTransforms},
 	} {
-		start, err := chess.ParseFEN(c.fen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		start := chesstest.Board(t, c.fen)
 		for range 20 {
 			h := chess.NewHistory(start)
 			var list chess.MoveList

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 )
 
 func hash(s string) string {
@@ -118,10 +119,7 @@ func TestPolicyIndexOfEveryWord(t *testing.T) {
 }
 
 func TestPolicyIndicesDiffer(t *testing.T) {
-	b, err := chess.ParseFEN("1n2k3/P6R/8/8/8/8/8/R3K2R w KQ - 0 1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := chesstest.Board(t, "1n2k3/P6R/8/8/8/8/8/R3K2R w KQ - 0 1")
 	var l chess.MoveList
 	b.GenerateMoves(&l)
 	seen := map[uint16]bool{}

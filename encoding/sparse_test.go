@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 )
 
 // walk calls f with the positions of random games.
@@ -200,10 +201,7 @@ func TestManStates(t *testing.T) {
 // history is of a position alone.
 func history(t *testing.T, fen string) *chess.History {
 	t.Helper()
-	b, err := chess.ParseFEN(fen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := chesstest.Board(t, fen)
 	return chess.NewHistory(b)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 )
 
 // answer is what a fake network says of a key.
@@ -120,10 +121,7 @@ func TestKeysOfBoards(t *testing.T) {
 	of := func(boards int, fen string, moves ...string) key {
 		b, h := encoding.NewBatch(1), chess.NewHistory(chess.StartBoard())
 		if fen != "" {
-			board, err := chess.ParseFEN(fen)
-			if err != nil {
-				t.Fatal(err)
-			}
+			board := chesstest.Board(t, fen)
 			h.Reset(board)
 		}
 		for _, text := range moves {

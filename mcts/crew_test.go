@@ -8,6 +8,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 )
 
 // together searches with so many goroutines until all visits are there.
@@ -58,10 +59,7 @@ func TestCrew(t *testing.T) {
 			"6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1",
 			"R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1", // 218 moves
 		} {
-			board, err := chess.ParseFEN(start)
-			if err != nil {
-				t.Fatal(err)
-			}
+			board := chesstest.Board(t, start)
 			s := New(cfg, NewSharedCache(3000))
 			s.Reset(chess.NewHistory(board))
 			for move := range 4 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 )
 
 // uniform answers every position with equal priors and a drawn value.
@@ -27,10 +28,7 @@ func (uniform) Evaluate(_ context.Context, b *encoding.Batch) error {
 // position returns the line of one position.
 func position(t testing.TB, fen string, moves ...string) *chess.History {
 	t.Helper()
-	board, err := chess.ParseFEN(fen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	board := chesstest.Board(t, fen)
 	h := chess.NewHistory(board)
 	for _, text := range moves {
 		m, err := h.Board().ParseUCI(text)

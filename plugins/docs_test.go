@@ -19,8 +19,7 @@ import (
 // text returns a file of the repository.
 func text(t *testing.T, path string) string {
 	t.Helper()
-	data := filetest.Read(t, filepath.Join("..", path))
-	return string(data)
+	return string(filetest.Read(t, filepath.Join("..", path)))
 }
 
 // block returns the n-th block of a language in docs/PLUGINS.md.

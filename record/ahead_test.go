@@ -7,15 +7,13 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 )
 
 // played is a game of moves from a position, without policies.
 func played(t *testing.T, fen string, moves ...string) *Game {
 	t.Helper()
-	b, err := chess.ParseFEN(fen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := chesstest.Board(t, fen)
 	g := &Game{Start: fen, End: EndAborted}
 	for _, s := range moves {
 		m, err := b.ParseUCI(s)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 )
 
 // seekStarts are positions that games of the tests start from.
@@ -165,10 +166,7 @@ func TestRankOrder(t *testing.T) {
 	for n := range 400 {
 		start := chess.StartBoard()
 		if fen := seekStarts[n%5]; fen != "" {
-			b, err := chess.ParseFEN(fen)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := chesstest.Board(t, fen)
 			start = b
 		}
 		w.history = chess.NewHistory(start)

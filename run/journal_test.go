@@ -26,8 +26,7 @@ func writeJournal(t *testing.T, path string) []byte {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	whole := filetest.Read(t, path)
-	return whole
+	return filetest.Read(t, path)
 }
 
 func TestJournalTornAndWrong(t *testing.T) {

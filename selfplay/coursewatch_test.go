@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -16,10 +16,7 @@ func course(t *testing.T, n int) *Openings {
 	t.Helper()
 	var starts []Start
 	for i := range n {
-		b, err := chess.ParseFEN(fmt.Sprintf("4k3/8/8/8/8/8/4P3/4K3 w - - 0 %d", i+1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := chesstest.Board(t, fmt.Sprintf("4k3/8/8/8/8/8/4P3/4K3 w - - 0 %d", i+1))
 		starts = append(starts, Start{Board: b, Weight: 1})
 	}
 	o, err := NewOpenings(starts, OrderMastery, 0)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -24,14 +25,11 @@ func play(t *testing.T, games uint64, change func(*WorkerConfig)) (map[uint64]*r
 // from sets one start position.
 func from(t *testing.T, c *WorkerConfig, fen string) {
 	t.Helper()
-	board, err := chess.ParseFEN(fen)
+	openings, err := NewOpenings([]Start{{Board: chesstest.Board(t, fen), Weight: 1}}, OrderRandom, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Game.Openings, err = NewOpenings([]Start{{Board: board, Weight: 1}}, OrderRandom, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c.Game.Openings = openings
 }
 
 func TestRecordHoldsWhatTheSearchFound(t *testing.T) {

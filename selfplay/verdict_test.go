@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 )
 
 // quietReference is quietBalance written plainly: every capture and promotion, no
@@ -51,10 +52,7 @@ func TestVerdict(t *testing.T) {
 		{"in check, the checker can be taken", "4k3/8/8/8/8/8/3q4/4K3 w - - 0 1", 1, 0},
 		{"nobody leads by nothing", "4k3/8/8/8/8/8/3Q4/4K3 w - - 0 1", 0, 0},
 	} {
-		b, err := chess.ParseFEN(c.fen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := chesstest.Board(t, c.fen)
 		if got := leader(&b, c.pawns); got != c.want {
 			t.Errorf("%s: %d by %d pawns in %s, want %d", c.why, got, c.pawns, c.fen, c.want)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 )
 
 // winning holds the tables that several tests use.
@@ -52,10 +53,7 @@ func TestPositions(t *testing.T) {
 		{chess.Pawn, "8/2p5/8/8/8/5k2/8/2K5 w - - 0 1", -1, -1}, // lost
 		{chess.Pawn, "6k1/8/8/8/8/5p2/8/2K5 b - - 0 1", 1, -1},
 	} {
-		b, err := chess.ParseFEN(c.fen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := chesstest.Board(t, c.fen)
 		wdl, plies, ok := tables[c.piece].Probe(&b)
 		if !ok || wdl != c.wdl || (c.plies >= 0 && plies != c.plies) {
 			t.Errorf("%s: wdl %d plies %d ok %v, want %d %d", c.fen, wdl, plies, ok, c.wdl, c.plies)

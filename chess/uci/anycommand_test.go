@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
@@ -77,10 +78,7 @@ func checkAnswers(t *testing.T, seed uint64, want []string, lines chan string) {
 			if len(searches) == 0 {
 				t.Fatalf("seed %d: %q was not asked for", seed, line)
 			}
-			b, err := chess.ParseFEN(searches[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := chesstest.Board(t, searches[0])
 			checkBest(t, &b, line)
 			searches = searches[1:]
 		case !strings.HasPrefix(line, "info ") && !strings.Contains(line, ": "):

@@ -16,6 +16,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/internal/spawn"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 )
 
 // What most tests think about, and the limit that they give.
@@ -164,10 +165,7 @@ func TestClientMoves(t *testing.T) {
 		{"bestmove \x01\xff", chess.StartFEN, ""},
 		{"bestmove a8b8", "k7/2Q5/1K6/8/8/8/8/8 b - - 0 1", ""},
 	} {
-		board, err := chess.ParseFEN(c.fen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		board := chesstest.Board(t, c.fen)
 		client := startFake(t, fakeConfig("says", "info string bestmove h7h5", c.answer))
 		a, err := client.Go(t.Context(), Position{Start: board}, oneNode)
 		if c.move == "" {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 )
 
 func TestLimitCommand(t *testing.T) {
@@ -73,10 +74,7 @@ func TestPositionCommand(t *testing.T) {
 // TestClientChess960 holds the notation and the option of Chess960, on and off.
 func TestClientChess960(t *testing.T) {
 	board := func(fen string) chess.Board {
-		b, err := chess.ParseFEN(fen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := chesstest.Board(t, fen)
 		return b
 	}
 	castle := func(b chess.Board, text string) Position {
@@ -187,11 +185,8 @@ func TestClientStockfish(t *testing.T) {
 	if !a.Scored {
 		t.Errorf("%+v", a)
 	}
-	mated, err := chess.ParseFEN("6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err = c.Go(t.Context(), Position{Start: mated}, Limit{Depth: 10})
+	mated := chesstest.Board(t, "6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1")
+	a, err := c.Go(t.Context(), Position{Start: mated}, Limit{Depth: 10})
 	if err != nil || a.Score != mateScore-1 || mated.UCI(a.Move, false) != "a1a8" {
 		t.Errorf("mate in one: %+v, %v", a, err)
 	}
@@ -199,10 +194,7 @@ func TestClientStockfish(t *testing.T) {
 	if err != nil || a.Move != chess.NoMove {
 		t.Errorf("mated: %+v, %v", a, err)
 	}
-	random960, err := chess.ParseFEN("bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9")
-	if err != nil {
-		t.Fatal(err)
-	}
+	random960 := chesstest.Board(t, "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9")
 	if a, err = c.Go(t.Context(), Position{Start: random960}, Limit{Nodes: 500}); err != nil || a.Move == chess.NoMove {
 		t.Errorf("Chess960: %+v, %v", a, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
@@ -84,10 +85,7 @@ func TestCastlingNotation(t *testing.T) {
 		{"true", "4k3/8/8/8/8/8/8/4K2R w K - 0 1", "e1h1"},
 		{"true", "4k3/8/8/8/8/8/8/1R2K3 w B - 0 1", "e1b1"},
 	} {
-		b, err := chess.ParseFEN(c.fen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := chesstest.Board(t, c.fen)
 		m, err := b.ParseUCI(c.want)
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
@@ -26,10 +27,7 @@ func pvOf(t *testing.T, b chess.Board, texts ...string) (pv []chess.Move) {
 }
 
 func TestReport(t *testing.T) {
-	ladder, err := chess.ParseFEN("6k1/8/8/8/8/8/1R6/R5K1 w - - 0 1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ladder := chesstest.Board(t, "6k1/8/8/8/8/8/1R6/R5K1 w - - 0 1")
 	defence := ladder
 	defence.Make(pvOf(t, ladder, "b2b7")[0])
 	for _, c := range []struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/chess/syzygy"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/internal/testing/golden"
 	"github.com/chessbrain/chessbrain/mcts"
 )
@@ -36,10 +37,7 @@ func TestTables(t *testing.T) {
 	} {
 		g.send("position fen "+c.fen, "go nodes 40")
 		last, before := g.expect("bestmove")
-		b, err := chess.ParseFEN(c.fen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := chesstest.Board(t, c.fen)
 		checkBest(t, &b, last)
 		if hits := numberIn(t, before[len(before)-1], "tbhits"); (hits > 0) != c.hits {
 			t.Errorf("%s: %d hits", c.fen, hits)

@@ -205,8 +205,9 @@ func (s *session) open(c *cobra.Command) (err error) {
 		logs += "-" + name
 	}
 	if file == "" {
-		started := time.Now().Format("20060102T150405.000000") // processes may start in the same second
-		s.logName = cmp.Or(s.logName, fmt.Sprintf("%s_%s.log", logs, started))
+		if s.logName == "" {
+			s.logName = fmt.Sprintf("%s_%s.log", logs, time.Now().Format("20060102T150405.000000")) // processes may start in the same second
+		}
 		file = filepath.Join(run.Dir{Root: cfg.GetRunDir()}.Logs(), s.logName)
 	}
 	var level slog.Level

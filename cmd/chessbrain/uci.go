@@ -50,7 +50,8 @@ spins are whole numbers, of checks true or false:
   CPuct, CPuctBase, CPuctFactor, FpuReduction   as in training; a factor of 0 = CPuct is constant
   CPuctStdev          standard deviation of the values below a node at which CPuct is as given, with which it grows and
                       falls; 0 = never (default: 0.4 for nets that learnt by Gumbel search, else 0)
-  LCB                 PUCT plays the highest value less so many standard errors; 0 = the most visited move (default: 5, or 0)
+  LCB                 PUCT plays the move with the highest value less so many standard errors of it; 0 = the most visited
+                      move (default: 5 for nets that learnt by Gumbel search, else 0)
   PolicyTemperature   above 1 more moves are looked at (default: 1.6 for nets that learnt by Gumbel search, else 1)
   Gumbel              Gumbel search where up to 250 visits alone end it (default: as the net was trained)
   SyzygyPath          directories of endgame tables, separated as in PATH

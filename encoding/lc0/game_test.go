@@ -14,6 +14,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/internal/testing/golden"
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -36,8 +37,7 @@ func again(t *testing.T, raw []byte) (*record.Game, []byte) {
 	if g, _, err = record.Decode(stored); err != nil {
 		t.Fatal(err)
 	}
-	back := bytesOf(t, g, Form{})
-	return g, back
+	return g, bytesOf(t, g, Form{})
 }
 
 // uciOf returns a game's moves, castling as king takes rook.
@@ -217,7 +217,7 @@ func TestGameRoundTrip(t *testing.T) {
 	}
 	for range rounds {
 		for _, fen := range starts {
-			start := parseFEN(t, fen)
+			start := chesstest.Board(t, fen)
 			flags := record.GameFlags(0)
 			if start.Castles960() {
 				flags = record.Chess960

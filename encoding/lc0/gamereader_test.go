@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -92,7 +93,7 @@ func TestReverseInBytes(t *testing.T) {
 func chunksOfAllForms(t testing.TB, rng *rand.Rand) (chunks [][]byte, sizes []int) {
 	t.Helper()
 	for k, fen := range starts {
-		start := parseFEN(t, fen)
+		start := chesstest.Board(t, fen)
 		g := line(rng, start, 1+rng.IntN(24), 0)
 		if len(g.Plies) == 0 {
 			continue

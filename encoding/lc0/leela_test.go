@@ -13,6 +13,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/internal/testing/golden"
 	"github.com/chessbrain/chessbrain/internal/testing/reference"
 	"github.com/chessbrain/chessbrain/nn"
@@ -158,7 +159,7 @@ func playLine(t *testing.T, text string) *chess.History {
 	position, moves, _ := strings.Cut(text, " moves ")
 	start := chess.StartBoard()
 	if fen, ok := strings.CutPrefix(position, "fen "); ok {
-		start = parseFEN(t, fen)
+		start = chesstest.Board(t, fen)
 	}
 	h := chess.NewHistory(start)
 	for _, s := range strings.Fields(moves) {

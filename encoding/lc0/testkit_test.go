@@ -11,7 +11,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding/lc0/netpb"
 	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
@@ -96,16 +95,6 @@ func marshal(t testing.TB, f *netpb.Net) []byte {
 		t.Fatal(err)
 	}
 	return data
-}
-
-// parseFEN reads a position.
-func parseFEN(t testing.TB, fen string) chess.Board {
-	t.Helper()
-	b, err := chess.ParseFEN(fen)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 // bytesOf returns the records of a game, as they lie in a chunk.

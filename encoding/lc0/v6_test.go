@@ -12,6 +12,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -204,7 +205,7 @@ func TestV6FlagsAndResult(t *testing.T) {
 
 // In Chess960 the castling bytes tell the rooks' files, as format 2 has them.
 func TestV6Chess960(t *testing.T) {
-	b := parseFEN(t, "1r3k1r/8/8/8/8/8/8/1R3K1R b HBhb - 3 9")
+	b := chesstest.Board(t, "1r3k1r/8/8/8/8/8/8/1R3K1R b HBhb - 3 9")
 	var l chess.MoveList
 	b.GenerateMoves(&l)
 	g := &record.Game{NetID: "n", Start: b.FEN(), End: record.EndMaxPlies}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -267,7 +268,7 @@ func TestIndependentReader(t *testing.T) {
 	}
 	t.Logf("seed %d", seed)
 	for done, k := 0, 0; done < wanted; k++ {
-		start := parseFEN(t, starts[k%len(starts)])
+		start := chesstest.Board(t, starts[k%len(starts)])
 		format := 1 + k/len(starts)%2
 		flags := record.GameFlags(0)
 		if start.Castles960() {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -67,7 +68,7 @@ func FuzzGame(f *testing.F) {
 	var sizes []int
 	rng := rand.New(rand.NewPCG(6, 6))
 	for _, fen := range starts {
-		start := parseFEN(f, fen)
+		start := chesstest.Board(f, fen)
 		g := line(rng, start, 12, 0)
 		if start.Castles960() {
 			g.Flags = record.Chess960
@@ -142,7 +143,7 @@ func nanDiffers(raw []byte, records []Record) bool {
 // Any bytes in a game's Extra give an error or records, never a panic.
 func FuzzExtra(f *testing.F) {
 	rng := rand.New(rand.NewPCG(7, 7))
-	start := parseFEN(f, starts[5])
+	start := chesstest.Board(f, starts[5])
 	g := line(rng, start, 8, 0)
 	raw := bytesOf(f, g, Form{InputFormat: 3, Version: 7})
 	records, err := DecodeRecords(raw)

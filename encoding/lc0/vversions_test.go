@@ -11,6 +11,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -80,7 +81,7 @@ func TestOldVersionsOfRandomGames(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 5))
 	for _, fen := range starts {
-		start := parseFEN(t, fen)
+		start := chesstest.Board(t, fen)
 		g := line(rng, start, 30, 0)
 		for version := byte(3); version <= 5; version++ {
 			format := uint32(1)
@@ -210,7 +211,7 @@ func TestCanonicalRecords(t *testing.T) {
 		{"3r4/4k3/2K5/8/8/8/8/8 w - - 0 1", "", 3, 1 << 21, 1 << 11, 0},
 		{chess.StartFEN, "e2e4 g7g6 e4e5 f7f5", 0, 1 << 4, 1 << 60, 1 << 5},
 	} {
-		start := parseFEN(t, c.fen)
+		start := chesstest.Board(t, c.fen)
 		g := &record.Game{NetID: "n", End: record.EndMaxPlies}
 		if g.Start = c.fen; start == chess.StartBoard() {
 			g.Start = ""

@@ -61,8 +61,7 @@ func TestCompare(t *testing.T) {
 		{"training { lr_rule { lr: 1 } }", "seed: 7", []string{"training.lr_rule[0].starting_step: 0 -> (none)", "training.lr_rule[0].lr[0]: 1 -> (none)", "training.lr_rule[0].loop: false -> (none)", "training.lr: (none) -> 0.02"}, nil},
 	} {
 		resolved := func(text string) *Config {
-			e := mustResolve(t, Input{File: mustParse(t, text)})
-			return e.Config
+			return mustResolve(t, Input{File: mustParse(t, text)}).Config
 		}
 		d := Compare(resolved(c.old), resolved(c.new))
 		check := func(what string, have []Change, want []string) {

@@ -22,8 +22,7 @@ func resolved(t *testing.T, file, net string) *Effective {
 	if net != "" {
 		in.Flags = set(t, "--net", net)
 	}
-	e := mustResolve(t, in)
-	return e
+	return mustResolve(t, in)
 }
 
 func TestNet(t *testing.T) {

@@ -9,17 +9,9 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/mcts"
 )
-
-func parse(t *testing.T, fen string) chess.Board {
-	t.Helper()
-	b, err := chess.ParseFEN(fen)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 const questions = 240
 
@@ -87,7 +79,7 @@ func TestStarts(t *testing.T) {
 		seen, white, toMove := map[string]bool{}, 0, 0
 		byPiece := map[chess.PieceType]int{}
 		for _, fen := range starts {
-			b := parse(t, fen)
+			b := chesstest.Board(t, fen)
 			if HeldOut(&b) || over(&b) || seen[fen] {
 				t.Fatalf("%s: %s is held out, over, or there twice", name, fen)
 			}
@@ -126,7 +118,7 @@ func TestStagedStarts(t *testing.T) {
 	starts, last := solved().StagedStarts(n, 2), map[chess.PieceType]int{}
 	var draws [4]int // by quarter
 	for i, fen := range starts {
-		b := parse(t, fen)
+		b := chesstest.Board(t, fen)
 		for _, p := range Pieces {
 			longest := solved()[p].Longest()
 			bound := 1 + solved()[chess.Pawn].Longest()*i/n
@@ -187,13 +179,13 @@ func TestHeldOutSymmetry(t *testing.T) {
 		"8/8/3k4/8/8/1R6/8/2K5 b - - 0 1": "2K5/8/1R6/8/8/3k4/8/8 b - - 0 1", // ranks mirrored
 		"k7/8/8/3K4/8/8/8/4Q3 w - - 0 1":  "k7/8/8/3K4/7Q/8/8/8 w - - 0 1",   // transposed
 	} {
-		a, b := parse(t, fen), parse(t, image)
+		a, b := chesstest.Board(t, fen), chesstest.Board(t, image)
 		if canonical(&a) != canonical(&b) {
 			t.Errorf("%s and %s have numbers %d and %d", fen, image, canonical(&a), canonical(&b))
 		}
 	}
-	other := parse(t, "8/8/3k4/8/8/1P6/8/3K4 w - - 0 1")
-	pawn := parse(t, "8/8/3k4/8/8/1P6/8/2K5 w - - 0 1")
+	other := chesstest.Board(t, "8/8/3k4/8/8/1P6/8/3K4 w - - 0 1")
+	pawn := chesstest.Board(t, "8/8/3k4/8/8/1P6/8/2K5 w - - 0 1")
 	if canonical(&other) == canonical(&pawn) {
 		t.Error("different positions have one number")
 	}
@@ -204,10 +196,10 @@ func TestHeldOutSymmetry(t *testing.T) {
 func TestWalked(t *testing.T) {
 	walked := Walked{}
 	for _, fen := range []string{"8/8/3k4/8/8/1P6/8/2K5 w - - 0 1", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "8/8/3k4/8/8/1N6/8/2K5 w - - 0 1"} {
-		b := parse(t, fen)
+		b := chesstest.Board(t, fen)
 		walked.Add(&b)
 	}
-	set := []Question{{Board: parse(t, "8/8/4k3/8/8/6P1/8/5K2 w - - 0 1")}, {Board: parse(t, "8/8/3k4/8/8/1P6/8/3K4 w - - 0 1")}}
+	set := []Question{{Board: chesstest.Board(t, "8/8/4k3/8/8/6P1/8/5K2 w - - 0 1")}, {Board: chesstest.Board(t, "8/8/3k4/8/8/1P6/8/3K4 w - - 0 1")}}
 	walked.Mark(set)
 	if len(walked) != 1 || !set[0].Walked || set[1].Walked {
 		t.Errorf("%d positions, questions %+v", len(walked), set)
@@ -317,7 +309,7 @@ func TestLongestDefence(t *testing.T) {
 		{"1Q6/8/k7/8/8/8/4K3/8 b - - 0 1", ""},     // a queen, as after a promotion
 		{"8/8/8/3k4/8/3K4/3P4/8 b - - 0 1", ""},
 	} {
-		b := parse(t, c.fen)
+		b := chesstest.Board(t, c.fen)
 		var list chess.MoveList
 		b.GenerateMoves(&list)
 		got := solved().longestDefence(&b, &list)

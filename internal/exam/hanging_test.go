@@ -7,6 +7,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/mcts"
 )
 
@@ -22,7 +23,7 @@ func TestFreePiece(t *testing.T) {
 		{"Black's turn, who sees d5 as d4", "4k3/8/8/3Q4/8/4n3/8/4K3 b - - 0 1", "d4"},
 		{"nothing to take", chess.StartFEN, ""},
 	} {
-		b := parse(t, c.fen)
+		b := chesstest.Board(t, c.fen)
 		at, ok := FreePiece(&b)
 		if ok != (c.at != "") || ok && at.String() != c.at {
 			t.Errorf("%s: %v %v, want %q", c.name, at, ok, c.at)
@@ -54,7 +55,7 @@ func TestTakes(t *testing.T) {
 	var lines []*chess.History
 	var at []chess.Square
 	for _, fen := range []string{"4k3/8/8/3q4/8/4N3/8/4K3 w - - 0 1", "4k3/8/8/3Q4/8/4n3/8/4K3 b - - 0 1", "4k3/8/8/3r4/8/8/8/3RK3 w - - 0 1"} {
-		b := parse(t, fen)
+		b := chesstest.Board(t, fen)
 		square, _ := FreePiece(&b)
 		lines, at = append(lines, chess.NewHistory(b)), append(at, square)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/chess/uci"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 )
 
 func TestCorrelate(t *testing.T) {
@@ -61,7 +62,7 @@ func TestJudge(t *testing.T) {
 	}
 	var lines []*chess.History
 	for _, fen := range []string{"4k3/8/8/8/8/8/PPPP4/3QK3 w - - 0 1", "4k3/8/8/8/8/8/PPPP4/3QK3 b - - 0 1", chess.StartFEN} {
-		b := parse(t, fen)
+		b := chesstest.Board(t, fen)
 		lines = append(lines, chess.NewHistory(b))
 	}
 	answers, err := Judge(t.Context(), path, lines, 1000, 2)
@@ -95,7 +96,7 @@ func TestWorthTaking(t *testing.T) {
 		{"4k3/8/2p5/3n4/8/4N3/PP6/3QK3 w - - 0 1", 35}, // defended: a knight for a knight
 		{"7k/5Qn1/6K1/8/8/8/8/8 w - - 0 1", 54},        // g7: mate, but so is f8
 	} {
-		b := parse(t, c.fen)
+		b := chesstest.Board(t, c.fen)
 		lines, at = append(lines, chess.NewHistory(b)), append(at, c.at)
 	}
 	got, err := WorthTaking(t.Context(), path, lines, at, 2000, 2)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/device"
@@ -37,10 +38,7 @@ func windowRows(t *testing.T, rng *rand.Rand, n int) *encoding.TrainBatch {
 		}
 		b.Scalars[i].OurOO, b.Scalars[i].TheirOOO = 0, 0
 	}
-	board, err := chess.ParseFEN(mostMoves)
-	if err != nil {
-		t.Fatal(err)
-	}
+	board := chesstest.Board(t, mostMoves)
 	var list chess.MoveList
 	board.GenerateMoves(&list)
 	i := encoding.AppendTrainPosition(b, chess.NewHistory(board), &list)

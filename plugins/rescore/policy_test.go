@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/chess"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -117,10 +118,7 @@ func TestDTZBoost(t *testing.T) {
 		"not in tables": chessStart,
 		"too late":      "8/8/8/3k4/8/8/8/KR6 w - - 80 90",
 	} {
-		b, err := chess.ParseFEN(fen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := chesstest.Board(t, fen)
 		if got := p.fastest(&b); got != nil {
 			t.Errorf("%s: boost %v", name, got)
 		}

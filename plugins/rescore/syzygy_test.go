@@ -9,6 +9,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/internal/testing/golden"
 	"github.com/chessbrain/chessbrain/record"
 )
@@ -114,10 +115,7 @@ func TestSyzygyDTZPass(t *testing.T) {
 			t.Errorf("rule50 %s, DTZ %d, result %+d: Q %g D %g, want %g %g", c.rule50, c.dtz, c.result, got.Q, got.D, c.q, c.d)
 		}
 	}
-	b, err := chess.ParseFEN(fen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := chesstest.Board(t, fen)
 	if wdl, dtz, ok := solveOnce().find(&b); wdl != -2 || dtz != -32 || !ok {
 		t.Errorf("the solver says %d, %d, %v", wdl, dtz, ok)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/record"
 )
 
@@ -139,10 +140,7 @@ func TestFrameKeepsRows(t *testing.T) {
 		"rnbqkbnr/ppp1pppp/8/8/3pP3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 3",
 		"1r3k1r/8/8/8/8/8/8/1R3K1R b HBhb - 99 9", "QQQQQQQQ/K7/8/8/8/8/5nrr/6rk w - - 0 1", "8/PPPPPPPP/8/k7/8/7K/8/8 w - - 0 1",
 	} {
-		board, err := chess.ParseFEN(fen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		board := chesstest.Board(t, fen)
 		h := chess.NewHistory(board)
 		var l chess.MoveList
 		b, got := encoding.NewTrainBatch(1), encoding.NewTrainBatch(1)

@@ -83,7 +83,7 @@ func TakesSparse(e *config.Effective) bool {
 	return !named && !further(e.Config) && TrainerDevice(e.Config) == onCPU && PlayerDevice(e.Config) == onCPU && !slices.Contains(towerExporters, e.Config.GetExport().GetExporter())
 }
 
-// CheckTrains refuses what is for processes that play alone, and a pace that the source cannot honour.
+// CheckTrains refuses what only a process without a trainer can do, and a pace that the source cannot honour.
 func CheckTrains(e *config.Effective) error {
 	var errs []error
 	refuse := refusals(e, &errs)

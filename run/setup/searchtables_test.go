@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/internal/config"
+	"github.com/chessbrain/chessbrain/internal/testing/chesstest"
 	"github.com/chessbrain/chessbrain/internal/testing/filetest"
 	"github.com/chessbrain/chessbrain/internal/testing/golden"
 )
@@ -24,10 +24,7 @@ func TestSearchTables(t *testing.T) {
 		if g.Search.Prober == nil {
 			return errors.New("the search has no tables")
 		}
-		b, err := chess.ParseFEN("8/8/8/8/1k6/8/1K2Q3/8 b - - 0 1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := chesstest.Board(t, "8/8/8/8/1k6/8/1K2Q3/8 b - - 0 1")
 		if wdl, ok := g.Search.Prober.Probe(&b); !ok || wdl != -1 {
 			t.Errorf("KQvK, the lone king to move: %d, %v", wdl, ok)
 		}

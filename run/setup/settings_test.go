@@ -81,6 +81,14 @@ func TestAuxiliary(t *testing.T) {
 	}
 }
 
+// TestCyclePace: a cycle is refused a pace that its shuffles cannot keep, before it plays.
+func TestCyclePace(t *testing.T) {
+	_, err := NewCycle(effective(t, "training { schedule { steps_per_network: 5 } }"))
+	if err == nil || !strings.Contains(err.Error(), "training.schedule.steps_per_network = 5: has no meaning with source SHUFFLED") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestFurtherHeads: a loss with a head's name gives a new net that head, and one of the value's
 // error or category its forecast; a sparse net is refused.
 func TestFurtherHeads(t *testing.T) {

@@ -323,7 +323,8 @@ func TestPaceBeginsLater(t *testing.T) {
 	}
 }
 
-// TestPaceRefused: what the source cannot honour is no silence. Of who only plays it says nothing.
+// TestPaceRefused: what the source cannot honour is no silence. A process
+// that only plays may have it all: it trains nothing.
 func TestPaceRefused(t *testing.T) {
 	for flags, want := range map[string]string{
 		"--max-train-bucket-per-new-data=4":                                             "--max-train-bucket-per-new-data: training.bucket.per_new_row = 4: has no meaning with source SELFPLAY",
