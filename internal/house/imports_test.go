@@ -84,7 +84,7 @@ var rooms = map[string]room{
 	"internal/fleet":        {ours: []string{"internal/fsx"}, third: []string{"github.com/nats-io/nats-server", "github.com/nats-io/nats.go", "github.com/nats-io/nkeys"}},
 	"run/join":              {ours: []string{"arena", "internal/config", "encoding", "internal/fleet", "internal/fsx", "internal/monitor", "nn", "record", "replay", "run", "run/play", "run/setup", "selfplay"}},
 	"run/alarms":            {ours: []string{"internal/monitor", "record"}},
-	"run/catalogue":         {ours: []string{"internal/fsx"}},
+	"run/catalogue":         {ours: []string{"internal/fsx", "run"}},
 	"run/cycle":             {ours: []string{"arena/ladder", "internal/config", "internal/fsx", "internal/monitor", "internal/typo", "record", "replay", "replay/prepare", "run", "run/alarms", "run/catalogue", "run/exporting", "run/gate", "run/join", "run/play", "run/ratings", "run/retain", "run/setup", "run/train", "trainer/checkpoint"}},
 	"run/gate":              {ours: []string{"arena", "internal/fsx", "internal/monitor", "nn", "nn/kernel", "run", "run/setup", "trainer/checkpoint"}},
 	"run/ratings":           {ours: []string{"arena", "arena/ladder", "arena/rating", "internal/fsx", "internal/monitor", "mcts", "nn", "record", "run", "run/alarms", "run/catalogue", "run/gate", "run/setup"}},

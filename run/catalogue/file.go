@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/run"
 )
 
 // ErrOther says that a file is not a catalogue of this version: it is damaged, or
@@ -24,7 +25,7 @@ const maxBytes = 1 << 28
 // Read reads the catalogue at path. fs.ErrNotExist: there is none; ErrOther: make it
 // anew.
 func Read(fsys fsx.FS, path string) (*Catalogue, error) {
-	data, err := readFile(fsys, path)
+	data, err := fsx.ReadUpTo(fsys, path, maxBytes)
 	if err != nil {
 		return nil, fmt.Errorf("read catalogue: %w", err)
 	}
@@ -42,29 +43,17 @@ func (c *Catalogue) Write(fsys fsx.FS, path string) (wrote bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("write catalogue %s: %w", path, err)
 	}
-	old, err := readFile(fsys, path)
+	old, err := fsx.ReadUpTo(fsys, path, maxBytes)
 	if err == nil && bytes.Equal(old, data) {
 		return false, nil
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrOther) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("write catalogue: %w", err)
 	}
 	if err := fsx.WriteFile(fsys, path, data); err != nil {
 		return false, fmt.Errorf("write catalogue: %w", err)
 	}
 	return true, nil
-}
-
-// readFile returns a file's content, if it is not absurdly long.
-func readFile(fsys fsx.FS, path string) ([]byte, error) {
-	info, err := fsys.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxBytes {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w: want a file of at most %d bytes", ErrOther, maxBytes)}
-	}
-	return fsx.ReadFile(fsys, path)
 }
 
 // file is the catalogue as it is stored.
@@ -82,6 +71,9 @@ func (c *Catalogue) encode() ([]byte, error) {
 // decode reads a catalogue's file. A field that this program does not know is
 // an error: the next Write would lose it.
 func decode(data []byte) (*Catalogue, error) {
+	if len(data) > maxBytes {
+		return nil, fmt.Errorf("more than %d bytes", maxBytes)
+	}
 	// The version comes first: the fields of another one may differ.
 	var v struct {
 		Version int `json:"version"`
@@ -93,10 +85,5 @@ func decode(data []byte) (*Catalogue, error) {
 		return nil, fmt.Errorf("its version is %d, this program reads %d", v.Version, formatVersion)
 	}
 	f := file{Catalogue: &Catalogue{}}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&f); err != nil {
-		return nil, err
-	}
-	return f.Catalogue, nil
+	return f.Catalogue, run.StrictJSON(data, &f)
 }

@@ -62,7 +62,7 @@ type engine struct {
 
 	features encoding.SparseFeatures // of a sparse net
 
-	squares []float64 // by tensor, of sumSquares
+	squares []float64 // by piece, of sumSquares
 
 	batch     *encoding.TrainBatch
 	boards    int
@@ -178,14 +178,3 @@ func (e *engine) gradBuffer(k, width int) []float32 {
 
 // decays says whether weight decay and L2 touch a parameter.
 func decays(s nn.ParamSpec) bool { return s.Kind == nn.Weight }
-
-// sumSquares adds up the squares of n tensors, in their order.
-func (e *engine) sumSquares(n int, tensor func(i int) []float32) float64 {
-	e.squares = slices.Grow(e.squares[:0], n)[:n]
-	e.pool.run(n, func(i, _ int) { e.squares[i] = kernel.SumSquares(tensor(i)) })
-	sum := 0.0
-	for _, s := range e.squares {
-		sum += s
-	}
-	return sum
-}

@@ -33,26 +33,26 @@ func newOptimizer(cfg *device.Config, specs []nn.ParamSpec) *optimizer {
 	return o
 }
 
-// step returns what changes the weights w of parameter i by their gradient g in the
-// step with index taken (corrections of the moments depend on it).
-func (o *optimizer) step(lr float32, taken int64) func(i int, w, g []float32) {
+// step returns what changes the weights w of a piece of a parameter by their gradient g
+// in the step with index taken (corrections of the moments depend on it).
+func (o *optimizer) step(lr float32, taken int64) func(p piece, w, g []float32) {
 	c, m := o.cfg, o.moments[0]
 	if len(o.moments) == 1 {
-		return func(i int, w, g []float32) { kernel.SGDNesterov(w, g, m[i], lr, c.Momentum, 0) }
+		return func(p piece, w, g []float32) { kernel.SGDNesterov(w, g, m[p.tensor][p.lo:p.hi], lr, c.Momentum, 0) }
 	}
 	t, v := float64(taken+1), o.moments[1]
 	bc1, bc2 := float32(1-math.Pow(c.Beta1, t)), float32(1-math.Pow(c.Beta2, t))
 	cm, cg := o.ahead.shares(taken + 1)
-	return func(i int, w, g []float32) {
-		decay := float32(0)
-		if o.decay[i] {
+	return func(p piece, w, g []float32) {
+		m, v, decay := m[p.tensor][p.lo:p.hi], v[p.tensor][p.lo:p.hi], float32(0)
+		if o.decay[p.tensor] {
 			decay = c.Decay
 		}
 		if c.Optimizer == "nadamw" {
-			kernel.NAdamW(w, g, m[i], v[i], lr, float32(c.Beta1), float32(c.Beta2), c.Epsilon, decay, cm, cg, bc2)
+			kernel.NAdamW(w, g, m, v, lr, float32(c.Beta1), float32(c.Beta2), c.Epsilon, decay, cm, cg, bc2)
 			return
 		}
-		kernel.AdamW(w, g, m[i], v[i], lr, float32(c.Beta1), float32(c.Beta2), c.Epsilon, decay, bc1, bc2)
+		kernel.AdamW(w, g, m, v, lr, float32(c.Beta1), float32(c.Beta2), c.Epsilon, decay, bc1, bc2)
 	}
 }
 

@@ -2,6 +2,8 @@ package train
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/nn"
@@ -16,7 +18,7 @@ func TestSGDNesterov(t *testing.T) {
 		1 - .1*(2+.5*2),               // v = 2
 		1 - .1*(2+.5*2) - .1*(2+.5*3), // v = 3
 	} {
-		o.step(.1, int64(step))(0, w, g)
+		o.step(.1, int64(step))(piece{0, 0, 1}, w, g)
 		near(t, "w", float64(w[0]), want, 1e-6)
 	}
 }
@@ -31,8 +33,8 @@ func TestAdamW(t *testing.T) {
 	for step, grad := range []float64{.5, -.25, 1} {
 		g[0] = float32(grad)
 		change := o.step(.01, int64(step))
-		change(0, w1, g)
-		change(1, w2, g)
+		change(piece{0, 0, 1}, w1, g)
+		change(piece{1, 0, 1}, w2, g)
 		n := float64(step + 1)
 		m = .9*m + .1*grad
 		v = .999*v + .001*grad*grad
@@ -41,6 +43,32 @@ func TestAdamW(t *testing.T) {
 		ref2 -= by
 		near(t, "decayed", float64(w1[0]), ref1, 1e-6)
 		near(t, "not decayed", float64(w2[0]), ref2, 1e-6)
+	}
+}
+
+// TestPieces: a step changes a tensor in pieces as it does whole.
+func TestPieces(t *testing.T) {
+	const n = 2*pieceFloats + 5
+	r := rand.New(rand.NewPCG(1, 1))
+	start, grads := make([]float32, n), make([]float32, n)
+	for i := range n {
+		start[i], grads[i] = r.Float32()-.5, r.Float32()-.5
+	}
+	for _, name := range []string{"sgd", "adamw", "nadamw"} {
+		cfg := &device.Config{Optimizer: name, Momentum: .5, Beta1: .9, Beta2: .999, Epsilon: 1e-8, Decay: .1}
+		run := func(pieces []piece) []float32 {
+			o, w := newOptimizer(cfg, []nn.ParamSpec{{Kind: nn.Weight, Shape: []int{n}}}), slices.Clone(start)
+			for step := range int64(3) {
+				for _, p := range pieces {
+					o.step(.01, step)(p, w[p.lo:p.hi], grads[p.lo:p.hi])
+				}
+			}
+			return w
+		}
+		whole, pieces := run([]piece{{0, 0, n}}), cut(nil, 0, n)
+		if len(pieces) != 3 || !slices.Equal(run(pieces), whole) || slices.Equal(whole, start) {
+			t.Errorf("%s: %v change a tensor otherwise than as a whole", name, pieces)
+		}
 	}
 }
 
@@ -69,8 +97,8 @@ func TestNAdamW(t *testing.T) {
 		for step := range 1000 {
 			g[0] = float32(math.Sin(float64(step)) + .3)
 			change := o.step(lr, int64(step))
-			change(0, w1, g)
-			change(1, w2, g)
+			change(piece{0, 0, 1}, w1, g)
+			change(piece{1, 0, 1}, w2, g)
 			grad := float64(g[0])
 			m = beta1*m + (1-beta1)*grad
 			v = beta2*v + (1-beta2)*grad*grad

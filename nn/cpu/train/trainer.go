@@ -26,7 +26,10 @@ type trainer struct {
 	sparse *sparseLayers // those of a sparse net, in the place of layers, heads and g
 	acc    []accumulator // trained parameters, in the order of nn.Specs
 	opt    *optimizer
-	swa    [][]float32 // by parameter; nil = there is no average
+
+	trained  []piece     // of acc
+	decaying []piece     // of the engine's parameters
+	swa      [][]float32 // by parameter; nil = there is no average
 
 	queue   []work // staged and not finished, in order
 	started int    // of these
@@ -72,7 +75,11 @@ func open(cfg device.Config) (*trainer, error) {
 	var trained []nn.ParamSpec
 	for i := range t.e.params {
 		if p := &t.e.params[i]; p.grad != nil {
+			t.trained = cut(t.trained, len(t.acc), len(p.data))
 			t.acc, trained = append(t.acc, accumulator{p, make([]float32, len(p.data))}), append(trained, p.spec)
+		}
+		if decays(t.e.params[i].spec) {
+			t.decaying = cut(t.decaying, i, len(t.e.params[i].data))
 		}
 	}
 	t.opt = newOptimizer(&t.cfg, trained)
@@ -264,14 +271,19 @@ func (t *trainer) run(w work) error {
 
 // accumulate adds the gradients of the last micro-batch to the step's.
 func (t *trainer) accumulate(first bool) {
-	t.e.pool.run(len(t.acc), func(i, _ int) {
-		switch a := &t.acc[i]; {
-		case first && t.sparse != nil: // whose next pass sets all of them anew
+	if first && t.sparse != nil { // whose next pass sets all gradients anew
+		for i := range t.acc {
+			a := &t.acc[i]
 			a.sum, a.grad = a.grad, a.sum
-		case first:
-			copy(a.sum, a.grad)
-		default:
-			kernel.Add(a.sum, a.sum, a.grad)
+		}
+		return
+	}
+	t.e.each(t.trained, func(p piece) {
+		a := &t.acc[p.tensor]
+		if sum, grad := a.sum[p.lo:p.hi], a.grad[p.lo:p.hi]; first {
+			copy(sum, grad)
+		} else {
+			kernel.Add(sum, sum, grad)
 		}
 	})
 }

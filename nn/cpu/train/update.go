@@ -13,46 +13,78 @@ import (
 // BeginStep implements device.Trainer.
 func (t *trainer) BeginStep() error { copyAll(t.e.running, t.paramData()); return nil }
 
+// piece is a part of a tensor that one worker takes: a table has most of a net's weights.
+type piece struct{ tensor, lo, hi int }
+
+// pieceFloats is the length of most pieces. With its gradient and its moments one has
+// half a megabyte.
+const pieceFloats = 1 << 15
+
+// cut appends the pieces of a tensor of n floats.
+func cut(to []piece, tensor, n int) []piece {
+	for lo := 0; lo < n; lo += pieceFloats {
+		to = append(to, piece{tensor, lo, min(lo+pieceFloats, n)})
+	}
+	return to
+}
+
+// each has the workers share out pieces.
+func (e *engine) each(pieces []piece, do func(piece)) {
+	e.pool.run(len(pieces), func(i, _ int) { do(pieces[i]) })
+}
+
+// sumSquares adds up the squares of pieces, in their order.
+func (e *engine) sumSquares(pieces []piece, tensor func(i int) []float32) float64 {
+	e.squares = slices.Grow(e.squares[:0], len(pieces))[:len(pieces)]
+	e.pool.run(len(pieces), func(i, _ int) {
+		p := pieces[i]
+		e.squares[i] = kernel.SumSquares(tensor(p.tensor)[p.lo:p.hi])
+	})
+	sum := 0.0
+	for _, s := range e.squares {
+		sum += s
+	}
+	return sum
+}
+
 // prepareGradients scales the sums and adds the gradient of the L2 losses.
 func (t *trainer) prepareGradients(scale float32) {
-	t.e.pool.run(len(t.acc), func(i, _ int) {
-		a := &t.acc[i]
+	if scale == 1 && t.cfg.L2 == 0 {
+		return
+	}
+	t.e.each(t.trained, func(p piece) {
+		a := &t.acc[p.tensor]
 		if scale != 1 {
-			kernel.Scale(a.sum, scale)
+			kernel.Scale(a.sum[p.lo:p.hi], scale)
 		}
 		if t.cfg.L2 > 0 && decays(a.spec) {
-			kernel.Axpy(a.sum, t.cfg.L2, a.data)
+			kernel.Axpy(a.sum[p.lo:p.hi], t.cfg.L2, a.data[p.lo:p.hi])
 		}
 	})
 }
 
 // halfSquares is the L2 loss of the weights.
 func (t *trainer) halfSquares() float64 {
-	return t.e.sumSquares(len(t.e.params), func(i int) []float32 {
-		if p := &t.e.params[i]; decays(p.spec) {
-			return p.data
-		}
-		return nil
-	}) / 2
+	return t.e.sumSquares(t.decaying, func(i int) []float32 { return t.e.params[i].data }) / 2
 }
 
 // Update implements device.Trainer.
 func (t *trainer) Update(u device.Update) (device.Updated, error) {
 	t.prepareGradients(u.Scale)
 	done := device.Updated{HalfSquares: t.halfSquares()}
-	done.GradNorm = math.Sqrt(t.e.sumSquares(len(t.acc), func(i int) []float32 { return t.acc[i].sum }))
+	done.GradNorm = math.Sqrt(t.e.sumSquares(t.trained, func(i int) []float32 { return t.acc[i].sum }))
 	done.Finite = isFinite(u.Objective) && isFinite(done.HalfSquares) && isFinite(done.GradNorm) &&
 		!slices.ContainsFunc(t.e.running, func(r []float32) bool { return !isFinite(kernel.SumSquares(r)) })
 	if !done.Finite {
 		return done, nil
 	}
 	change := t.opt.step(u.LR, u.Step)
-	t.e.pool.run(len(t.acc), func(i, _ int) {
-		a := &t.acc[i]
+	t.e.each(t.trained, func(p piece) {
+		a := &t.acc[p.tensor]
 		if u.ClipNorm > 0 && done.GradNorm > u.ClipNorm {
-			kernel.Scale(a.sum, float32(u.ClipNorm/done.GradNorm))
+			kernel.Scale(a.sum[p.lo:p.hi], float32(u.ClipNorm/done.GradNorm))
 		}
-		change(i, a.data, a.sum)
+		change(p, a.data[p.lo:p.hi], a.sum[p.lo:p.hi])
 	})
 	copyAll(t.paramData(), t.e.running)
 	t.e.version++
