@@ -83,8 +83,12 @@ HOME=$work XDG_CACHE_HOME=$work/cache "$lc0" selfplay --weights="$work/linear16.
 read=0
 while IFS=$'\t' read -r file moves; do
 	# What a record holds is the move that was played from it: the moves of the game, in order.
-	own=$("$program" dump-chunk --json "$file" | sed -nE 's/^\{"record":[0-9]+,"fen":"[^"]*","move":"([^"]+)".*/\1/p' | tr '\n' ' ')
-	[ "${own% }" = "$moves" ] || { echo "check_lc0: $file: lc0 played $moves, we read $own"; exit 1; }
+	mapfile -t own < <("$program" dump-chunk --json "$file" | sed -nE 's/^\{"record":[0-9]+,"fen":"[^"]*","move":"([^"]+)".*/\1/p')
+	read -ra played <<<"$moves"
+	for i in "${!played[@]}"; do # we castle by taking the rook, lc0 may go two squares
+		case ${own[i]:-}/${played[i]} in e1h1/e1g1 | e1a1/e1c1 | e8h8/e8g8 | e8a8/e8c8) played[i]=${own[i]} ;; esac
+	done
+	[ "${own[*]}" = "${played[*]}" ] || { echo "check_lc0: $file: lc0 played $moves, we read ${own[*]}"; exit 1; }
 	read=$((read + 1))
 done <"$work/played"
 [ "$read" -ge $((games / 2)) ] || { echo "check_lc0: lc0 recorded $read games"; exit 1; }

@@ -105,12 +105,11 @@ func TestOnePoolWorksWhileTheOthersBatchIsEvaluated(t *testing.T) {
 // left while it works.
 type exclusive struct {
 	mcts.HashEvaluator
-	inside     atomic.Int32
-	wrong      atomic.Int32
-	asked      uint64
-	swapEvery  uint64
-	evaluate   func(ctx context.Context) error // extra work; nil = none
-	generation uint64
+	inside    atomic.Int32
+	wrong     atomic.Int32
+	asked     uint64
+	swapEvery uint64
+	evaluate  func(ctx context.Context) error // extra work; nil = none
 }
 
 func (e *exclusive) Current() Net {

@@ -261,11 +261,11 @@ func TestLoadRefuses(t *testing.T) {
 }
 
 func TestMarshalIsCanonical(t *testing.T) {
-	e, err := Resolve(Input{File: mustParse(t, `name: "ä \"q\"\n" plugins { rescorer { name: "identity" } } training { lr_rule { duration_steps: [5, 6] lr: [1e-3, inf, 0] } }`)})
+	_, err := Resolve(Input{File: mustParse(t, `name: "ä \"q\"\n" plugins { rescorer { name: "identity" } } training { lr_rule { duration_steps: [5, 6] lr: [1e-3, inf, 0] } }`)})
 	if err == nil {
 		t.Fatal("an infinite learning rate was accepted")
 	}
-	e = mustResolve(t, Input{File: mustParse(t, `name: "ä \"q\"\n\x01" plugins { rescorer { name: "identity" } } training { lr_rule { duration_steps: [5, 6] lr: [1e-3, .5, 0] } }`)})
+	e := mustResolve(t, Input{File: mustParse(t, `name: "ä \"q\"\n\x01" plugins { rescorer { name: "identity" } } training { lr_rule { duration_steps: [5, 6] lr: [1e-3, .5, 0] } }`)})
 	for _, text := range [][]byte{Marshal(e.Config), Format(e.Config)} {
 		back := &Config{}
 		if err := prototext.Unmarshal(text, back); err != nil {

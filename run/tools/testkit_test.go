@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -141,7 +140,7 @@ func treeOf(t *testing.T, dir, except string) string {
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(sum, string(data))
+			_, err = sum.Write(data)
 			return err
 		}
 		return nil

@@ -92,7 +92,7 @@ func TestSourceShuffled(t *testing.T) {
 		t.Errorf("net %s does not name its rows", s.Net)
 	}
 	for _, steps := range []string{"7", "19", "30"} {
-		s, _ = train(t, parts, rows+out+" --steps="+steps)
+		train(t, parts, rows+out+" --steps="+steps)
 	}
 	d, _ := jobOf(t, whole)
 	p, _ := jobOf(t, parts)

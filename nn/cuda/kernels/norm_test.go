@@ -25,7 +25,7 @@ func TestBNForward(t *testing.T) {
 	eachSeed(t, func(t *testing.T, d driver.Device, k *Set, s driver.Stream) {
 		for _, size := range bnSizes {
 			padded := Pad(size.channels)
-			sums, host := uploadSums(t, d, s, normal(r, size.boards*64*padded, 1), normal(r, size.boards*64*padded, 1), size.boards, padded)
+			_, host := uploadSums(t, d, s, normal(r, size.boards*64*padded, 1), normal(r, size.boards*64*padded, 1), size.boards, padded)
 			for b := range size.boards { // second sums are those of squares
 				for c := range padded {
 					host[(b*2+1)*padded+c] = float32(64 * (1 + r.Float64()))
@@ -33,7 +33,7 @@ func TestBNForward(t *testing.T) {
 				host[(b*2+1)*padded+1] = 0 // a variance below 0 counts as 0
 			}
 			host[2] = float32(math.NaN()) // stays one
-			sums = upload(t, d, s, F32, host)
+			sums := upload(t, d, s, F32, host)
 			for _, batch := range []bool{true, false} {
 				checkBNForward(t, d, k, s, size.boards, size.channels, batch, sums, host)
 			}
