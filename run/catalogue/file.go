@@ -84,6 +84,6 @@ func decode(data []byte) (*Catalogue, error) {
 	if v.Version != formatVersion {
 		return nil, fmt.Errorf("its version is %d, this program reads %d", v.Version, formatVersion)
 	}
-	f := file{Catalogue: &Catalogue{}}
-	return f.Catalogue, run.StrictJSON(data, &f)
+	c := &Catalogue{}
+	return c, run.StrictJSON(data, &file{Catalogue: c})
 }
