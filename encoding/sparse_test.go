@@ -201,8 +201,7 @@ func TestManStates(t *testing.T) {
 // history is of a position alone.
 func history(t *testing.T, fen string) *chess.History {
 	t.Helper()
-	b := chesstest.Board(t, fen)
-	return chess.NewHistory(b)
+	return chess.NewHistory(chesstest.Board(t, fen))
 }
 
 // Kinds by hand: captures, attacked targets, en passant, castling, checks, protection by

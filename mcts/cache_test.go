@@ -121,8 +121,7 @@ func TestKeysOfBoards(t *testing.T) {
 	of := func(boards int, fen string, moves ...string) key {
 		b, h := encoding.NewBatch(1), chess.NewHistory(chess.StartBoard())
 		if fen != "" {
-			board := chesstest.Board(t, fen)
-			h.Reset(board)
+			h.Reset(chesstest.Board(t, fen))
 		}
 		for _, text := range moves {
 			m, err := h.Board().ParseUCI(text)

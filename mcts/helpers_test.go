@@ -28,8 +28,7 @@ func (uniform) Evaluate(_ context.Context, b *encoding.Batch) error {
 // position returns the line of one position.
 func position(t testing.TB, fen string, moves ...string) *chess.History {
 	t.Helper()
-	board := chesstest.Board(t, fen)
-	h := chess.NewHistory(board)
+	h := chess.NewHistory(chesstest.Board(t, fen))
 	for _, text := range moves {
 		m, err := h.Board().ParseUCI(text)
 		if err != nil {

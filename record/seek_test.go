@@ -166,8 +166,7 @@ func TestRankOrder(t *testing.T) {
 	for n := range 400 {
 		start := chess.StartBoard()
 		if fen := seekStarts[n%5]; fen != "" {
-			b := chesstest.Board(t, fen)
-			start = b
+			start = chesstest.Board(t, fen)
 		}
 		w.history = chess.NewHistory(start)
 		for range rng.IntN(40) {

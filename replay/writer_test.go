@@ -58,7 +58,7 @@ func TestWriterRotation(t *testing.T) {
 	if _, err := session(m, [][]*record.Game{testGames(6, 8, 2)}); err != nil { // another start in the same directory
 		t.Fatal(err)
 	}
-	if scan, _ := ScanDir(context.Background(), m, "run"); err != nil || scan.NumGames != 8 {
+	if scan, err := ScanDir(context.Background(), m, "run"); err != nil || scan.NumGames != 8 {
 		t.Errorf("after a second session: %d games, %v", scan.NumGames, err)
 	}
 }

@@ -73,10 +73,7 @@ func TestPositionCommand(t *testing.T) {
 
 // TestClientChess960 holds the notation and the option of Chess960, on and off.
 func TestClientChess960(t *testing.T) {
-	board := func(fen string) chess.Board {
-		b := chesstest.Board(t, fen)
-		return b
-	}
+	board := func(fen string) chess.Board { return chesstest.Board(t, fen) }
 	castle := func(b chess.Board, text string) Position {
 		m, err := b.ParseUCI(text)
 		if err != nil {

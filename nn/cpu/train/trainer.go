@@ -16,17 +16,16 @@ import (
 // trainer is a net in training on the CPU; it implements device.Trainer. It works while
 // it is waited for: Finish does the pass.
 type trainer struct {
-	cfg    device.Config
-	e      *engine
-	layers []towerLayer
-	heads  *heads
-	g      *graph
-	terms  []*term // in the order of cfg.Terms
-	policy *policyLoss
-	sparse *sparseLayers // those of a sparse net, in the place of layers, heads and g
-	acc    []accumulator // trained parameters, in the order of nn.Specs
-	opt    *optimizer
-
+	cfg      device.Config
+	e        *engine
+	layers   []towerLayer
+	heads    *heads
+	g        *graph
+	terms    []*term // in the order of cfg.Terms
+	policy   *policyLoss
+	sparse   *sparseLayers // those of a sparse net, in the place of layers, heads and g
+	acc      []accumulator // trained parameters, in the order of nn.Specs
+	opt      *optimizer
 	trained  []piece     // of acc
 	decaying []piece     // of the engine's parameters
 	swa      [][]float32 // by parameter; nil = there is no average
@@ -72,17 +71,18 @@ func open(cfg device.Config) (*trainer, error) {
 		t.e.pool.close()
 		return nil, err
 	}
-	var trained []nn.ParamSpec
+	var specs []nn.ParamSpec
 	for i := range t.e.params {
-		if p := &t.e.params[i]; p.grad != nil {
+		p := &t.e.params[i]
+		if p.grad != nil {
 			t.trained = cut(t.trained, len(t.acc), len(p.data))
-			t.acc, trained = append(t.acc, accumulator{p, make([]float32, len(p.data))}), append(trained, p.spec)
+			t.acc, specs = append(t.acc, accumulator{p, make([]float32, len(p.data))}), append(specs, p.spec)
 		}
-		if decays(t.e.params[i].spec) {
-			t.decaying = cut(t.decaying, i, len(t.e.params[i].data))
+		if decays(p.spec) {
+			t.decaying = cut(t.decaying, i, len(p.data))
 		}
 	}
-	t.opt = newOptimizer(&t.cfg, trained)
+	t.opt = newOptimizer(&t.cfg, specs)
 	return t, nil
 }
 
