@@ -107,7 +107,7 @@ type MovesLeftConfig struct {
 
 // GumbelVisits is up to how many visits a net that was trained with Gumbel search plays with
 // it: PUCT with an LCB has 32 Elo less with 100 visits, as many with 200, and 50 more with 400
-// (docs/SPEEDRUN.md). Targets come from few visits, and from Gumbel search with any.
+// (docs/EXPERIMENTS.md). Targets come from few visits, and from Gumbel search with any.
 const GumbelVisits = 250
 
 // ForVisits returns the search with which a net plays so many visits a move; 0 = limited by

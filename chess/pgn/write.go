@@ -65,7 +65,7 @@ func writeTags(sb *strings.Builder, g *Game, result string) error {
 		if own[t[0]] {
 			continue
 		}
-		if !tagName(t[0]) {
+		if !tagName(t[0]) || len(t[0]) > 255 {
 			return fmt.Errorf("write PGN: tag name %q: want letters, digits and _", t[0])
 		}
 		own[t[0]] = true
@@ -74,7 +74,7 @@ func writeTags(sb *strings.Builder, g *Game, result string) error {
 	return nil
 }
 
-var tagName = regexp.MustCompile(`^[A-Za-z0-9_]{1,255}$`).MatchString
+var tagName = regexp.MustCompile(`^[A-Za-z0-9_]+$`).MatchString
 
 // escapeTag writes quotes and backslashes as PGN wants them; line breaks, which
 // PGN cannot hold, become blanks.

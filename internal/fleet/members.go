@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/nats-io/nkeys"
 )
@@ -25,12 +26,13 @@ type Members struct {
 	Drain bool     `json:"drain,omitempty"` // players shall stop once all is delivered
 }
 
-// memberName is what a member may be called: it stands in tables and in files of servers.
-var memberName = regexp.MustCompile(`^[\pL\pN][\pL\pN._@-]{0,39}$`)
+// memberName is what a member may be called, in up to 40 letters: it stands in tables and
+// in files of servers. A bound in here would take 10 ms at the start of any program.
+var memberName = regexp.MustCompile(`^[\pL\pN][\pL\pN._@-]*$`)
 
 // Invite adds a member, or finds it, and returns the secret half of its key.
 func (m *Members) Invite(name string, now time.Time) (seed string, err error) {
-	if !memberName.MatchString(name) {
+	if !memberName.MatchString(name) || utf8.RuneCountInString(name) > 40 {
 		return "", fmt.Errorf("member %q: want 1 to 40 letters, digits, points, dashes, @ and underlines", name)
 	}
 	if i := m.find(name); i >= 0 && m.List[i].Revoked.IsZero() {

@@ -99,23 +99,29 @@ func TestConv3DataGradient(t *testing.T) {
 	for _, s := range [][3]int{{3, 5, 2}, {16, 32, 1}, {17, 48, 2}, {48, 16, 1}, {64, 80, 1}} {
 		ci, co, boards := s[0], s[1], s[2]
 		w, dy := rng.floats(co*ci*9), rng.floats(boards*64*co)
+		var at [30]int
+		var want, mag [len(at)]float64
+		for k := range at {
+			at[k] = rng.IntN(boards * 64 * ci)
+			unit := make([]float32, 64*ci)
+			unit[at[k]%len(unit)] = 1
+			y, magnitudes := conv3Ref(unit, w, nil, 1, ci, co)
+			for j, v := range y {
+				d := float64(dy[at[k]/len(unit)*64*co+j])
+				want[k] += v * d
+				mag[k] += magnitudes[j] * math.Abs(d)
+			}
+		}
 		forTiers(t, func(t *testing.T) {
 			packed := poison(PackedConv3Len(co, ci, FP32))
 			PackConv3Transposed(packed, w, ci, co, FP32)
 			dx := poison(boards * 64 * ci)
 			Conv3(dx, dy, packed, nil, boards, co, ci, None, FP32, poison(Conv3ScratchLen(co, ci, FP32)))
-			for range 30 {
-				i := rng.IntN(len(dx))
-				unit := make([]float32, len(dx))
-				unit[i] = 1
-				y, mag := conv3Ref(unit, w, nil, boards, ci, co)
-				want, m := 0.0, 0.0
-				for j, v := range y {
-					want += v * float64(dy[j])
-					m += mag[j] * math.Abs(float64(dy[j]))
-				}
-				closeTo(t, "dx", dx[i:i+1], []float64{want}, []float64{m}, tolSum)
+			var got [len(at)]float32
+			for k, i := range at {
+				got[k] = dx[i]
 			}
+			closeTo(t, "dx", got[:], want[:], mag[:], tolSum)
 		})
 	}
 }
@@ -153,7 +159,7 @@ func TestConv3WeightGrad(t *testing.T) {
 func TestConv3BatchInvariance(t *testing.T) {
 	rng := newRand(t)
 	const boards = 19 // two groups and a part
-	for _, s := range [][2]int{{3, 17}, {64, 64}, {112, 48}, {32, 80}, {16, 16}} {
+	for _, s := range fewer([][2]int{{3, 17}, {16, 16}, {64, 64}, {32, 80}, {112, 48}}) {
 		ci, co := s[0], s[1]
 		x, bias := rng.floats(boards*64*ci), rng.floats(co)
 		w := rng.floats(co * ci * 9)
@@ -182,7 +188,7 @@ func TestConv3BatchInvariance(t *testing.T) {
 // whatever was in the scratch.
 func TestConv3WeightGradDivisions(t *testing.T) {
 	rng := newRand(t)
-	for _, s := range [][3]int{{3, 17, 5}, {64, 32, 32}, {16, 80, 13}, {48, 48, 1}, {112, 16, 31}} {
+	for _, s := range fewer([][3]int{{3, 17, 5}, {64, 32, 32}, {16, 80, 13}, {48, 48, 1}, {112, 16, 31}}) {
 		ci, co, boards := s[0], s[1], s[2]
 		x, dy := rng.floats(boards*64*ci), rng.floats(boards*64*co)
 		t.Run(fmt.Sprint(s), func(t *testing.T) {

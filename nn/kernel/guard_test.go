@@ -42,10 +42,13 @@ func guarded(t *testing.T, rng testRand, n int, low bool) []float32 {
 // Nothing outside the slices is read or written, at either end.
 func TestStaysInBounds(t *testing.T) {
 	rng := newRand(t)
-	for _, s := range [][2]int{{3, 5}, {17, 80}, {48, 16}, {16, 48}, {64, 33}, {80, 112}} {
+	for _, s := range fewer([][2]int{{3, 5}, {17, 80}, {48, 16}, {16, 48}, {80, 112}, {64, 33}}) {
 		for _, low := range []bool{false, true} {
 			t.Run(fmt.Sprint(s, low), func(t *testing.T) {
 				forTiers(t, func(t *testing.T) {
+					if ActiveTier() == Generic {
+						return // Go looks after its own
+					}
 					mem := func(n int) []float32 { return guarded(t, rng, n, low) }
 					for _, p := range precisions() {
 						for _, boards := range []int{1, 3, 9} {

@@ -53,6 +53,15 @@ func forTiers(t *testing.T, f func(t *testing.T)) {
 	}
 }
 
+// fewer returns the cases, in the short form of the tests all but the last: an emulated CPU
+// takes minutes for them.
+func fewer[T any](cases []T) []T {
+	if testing.Short() {
+		return cases[:len(cases)-1]
+	}
+	return cases
+}
+
 // precisions returns those that the active tier tells apart.
 func precisions() []Precision {
 	if HasBF16() {

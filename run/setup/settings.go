@@ -358,7 +358,7 @@ func searchText(c *config.Config) string {
 // with Gumbel search plays PUCT, as with limited time, a move without visits counts as good
 // as its parent: such a policy leaves more than one move open. It is too sure of its first
 // choices, though, so that any search of such a net has it less sharp. And PUCT explores more
-// where values differ, and plays what it is surest of. docs/SPEEDRUN.md has what all that is worth.
+// where values differ, and plays what it is surest of. docs/EXPERIMENTS.md has what all that is worth.
 func SearchOf(meta map[string]string) (mcts.Config, error) {
 	usual := mcts.DefaultConfig()
 	s, err := TargetSearchOf(meta)
