@@ -61,6 +61,7 @@ func TestWriteRefuses(t *testing.T) {
 		"illegal move": illegal,
 		"result":       {Start: chess.StartBoard(), Result: "2-0"},
 		"tag name":     {Start: chess.StartBoard(), Tags: [][2]string{{"a b", "c"}}},
+		"long name":    {Start: chess.StartBoard(), Tags: [][2]string{{strings.Repeat("a", 256), "c"}}},
 	} {
 		var buf bytes.Buffer
 		if err := Write(&buf, g); err == nil || buf.Len() != 0 {
