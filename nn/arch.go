@@ -235,7 +235,7 @@ func (a Arch) Only(where string, kinds ...string) error {
 			return fmt.Errorf("%w: %s is a sparse net, for CPUs and this program alone; %s takes a tower such as 64x6: "+
 				"train one on the sparse net's games, with chessbrain train --net 64x6 --source dir", ErrArch, a, where)
 		case a.Attention():
-			return fmt.Errorf("%w: %s is an attention net, for CPUs: %s has no block of kind %q", ErrArch, a, where, b.Kind)
+			return fmt.Errorf("%w: %s is an attention net: %s has no block of kind %q", ErrArch, a, where, b.Kind)
 		default:
 			return fmt.Errorf("%w: %s has a block of kind %q, which %s does not have", ErrArch, a, b.Kind, where)
 		}
@@ -243,7 +243,7 @@ func (a Arch) Only(where string, kinds ...string) error {
 	for _, h := range a.Heads {
 		if !slices.Contains(kinds, h.Kind) {
 			if h.Attends() {
-				return fmt.Errorf("%w: %s has an attention policy, for CPUs: %s has no such head", ErrArch, a, where)
+				return fmt.Errorf("%w: %s has an attention policy, which %s does not have", ErrArch, a, where)
 			}
 			return fmt.Errorf("%w: %s has a %s head of kind %q, which %s does not have", ErrArch, a, h.Output, h.Kind, where)
 		}

@@ -5184,7 +5184,7 @@ type Arch_ConvTower struct {
 }
 
 type Arch_Attention struct {
-	// Attention net like Leela's since 2022, for CPUs, in the place of conv_tower.
+	// Attention net like Leela's since 2022, which CPUs train, in the place of conv_tower.
 	// Example: attention { width: 64 encoders: 4 heads: 4 hidden: 0 hidden_activation: RELU positions: 0 gated: true
 	// Example:   smolgen: false compressed: 32 smolgen_hidden: 256 smolgen_units: 256 smolgen_activation: SWISH }
 	Attention *AttentionBody `protobuf:"bytes,3,opt,name=attention,oneof"`

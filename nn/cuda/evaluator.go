@@ -48,7 +48,8 @@ type Evaluator struct {
 // maxBatch and as much of the device's, for three batches. When batches come, their
 // activations take there, for the three, 18 KiB a position with a fused net; with one
 // that goes layer by layer, in batches of at most 1024, 3*64*(112+3.5*filters)
-// numbers and 60 KiB.
+// numbers and 60 KiB; with attention, in batches of at most 256, what its layers give and
+// 64*64 numbers a head with smolgen.
 func (d *Device) NewEvaluator(n *Net, maxBatch int) (*Evaluator, error) {
 	if maxBatch < 1 {
 		return nil, fmt.Errorf("cuda: an evaluator of %d positions: want 1 or more", maxBatch)

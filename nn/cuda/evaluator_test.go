@@ -213,10 +213,15 @@ func TestErrorsStayWithTheirCall(t *testing.T) {
 func TestNotFiniteOutput(t *testing.T) {
 	d := openEmulated(t, emulated.Options{})
 	for _, precision := range []device.Precision{device.BF16, device.FP32} {
-		for _, name := range []string{"policy.conv2.weight", "policy.fc.weight", "value.fc2.weight", "moves_left.fc2.weight"} {
+		for _, name := range []string{"policy.conv2.weight", "policy.fc.weight", "value.fc2.weight", "moves_left.fc2.weight", "policy.q.weight", "tower.0.q.weight"} {
 			arch := tinyNet
-			if name == "policy.fc.weight" {
+			switch name {
+			case "policy.fc.weight":
 				arch += "-classical"
+			case "policy.q.weight":
+				arch = "*tower"
+			case "tower.0.q.weight":
+				arch = "*dense"
 			}
 			source := inferenceNet(t, arch, 1)
 			w := source.Get(name)
@@ -249,6 +254,14 @@ func TestNewNetRefuses(t *testing.T) {
 			t.Errorf("%s: error %v, want %v", name, err, c.want)
 		}
 	}
+	attention := inferenceNet(t, "*smolgen", 1)
+	attention.Get("smolgen.weight")[7] = 7e4
+	if _, err := d.NewNet(attention, device.FP16); !errors.Is(err, nn.ErrNotFinite) || !strings.Contains(err.Error(), "smolgen.weight") {
+		t.Errorf("an attention net beyond fp16: %v", err)
+	}
+	if _, err := d.NewTrainer(device.Config{Arch: attention.Arch, Capacity: 1, Optimizer: "sgd"}); !errors.Is(err, nn.ErrArch) {
+		t.Errorf("training of an attention net: %v", err)
+	}
 	sparse := nn.Init(nn.SparseArch(nn.SparseBlock), 1)
 	_, err := d.NewNet(sparse, device.FP16)
 	_, trainErr := d.NewTrainer(device.Config{Arch: sparse.Arch, Capacity: 1, Optimizer: "sgd"})
@@ -266,9 +279,9 @@ func TestNewNetRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	attention := nn.DefaultArch()
-	attention.Blocks[1].Kind = "attention"
-	_, err = d.NewTrainer(device.Config{Arch: attention, Capacity: 1, Optimizer: "sgd"})
+	unknown := nn.DefaultArch()
+	unknown.Blocks[1].Kind = "attention"
+	_, err = d.NewTrainer(device.Config{Arch: unknown, Capacity: 1, Optimizer: "sgd"})
 	if !errors.Is(err, nn.ErrArch) || !strings.Contains(err.Error(), `"attention", which training on a GPU`) {
 		t.Errorf("an unknown kind: %v", err)
 	}

@@ -50,7 +50,7 @@ func packFused(b *blob, info driver.Info, f *nn.Folded, t kernels.Type) *fusedNe
 	if units := int32(roundUp(f.Arch.SEUnits(), seStageUnits)); units > 0 {
 		n.tower.SeStages, n.tower.Vector = units/seStageUnits, int32(3*c)+units
 	}
-	if t == kernels.F32 || c > kernels.TowerMaxChannels || len(n.shapes(1)) == 0 {
+	if t == kernels.F32 || c > kernels.TowerMaxChannels || Trains(f.Arch) != nil || len(n.shapes(1)) == 0 {
 		return nil
 	}
 	n.packTower(f)

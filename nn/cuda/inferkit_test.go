@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -46,9 +47,13 @@ func openEmulated(t testing.TB, o emulated.Options) *Device {
 	return d
 }
 
-// inferenceArch is an architecture by name with small heads.
+// inferenceArch is an architecture by name with small heads; "*" and a name are one of
+// nntest.AttentionNets.
 func inferenceArch(t testing.TB, name string) nn.Arch {
 	t.Helper()
+	if name, ok := strings.CutPrefix(name, "*"); ok {
+		return nntest.AttentionNets()[name]
+	}
 	a, err := nn.ParseArch(name)
 	if err != nil {
 		t.Fatal(err)

@@ -24,11 +24,14 @@ type layeredNet struct {
 	blob        *blob
 	input       layer
 	tower       []layeredBlock
-	policy      [2]layer // convolutional: 3x3, 3x3; classical: 1x1, fully connected
-	value       [3]layer // 1x1, fully connected, fully connected
+	attention   *attentionBody // nil: the tower
+	policy      [2]layer       // convolutional: 3x3, 3x3; classical: 1x1, fully connected
+	value       [3]layer       // 1x1, fully connected, fully connected
 	movesLeft   [3]layer
 	place       part
 	ones, zeros part // [padded]
+
+	attentionPolicy *attentionPolicy // nil: policy
 }
 
 // layer is a convolution or a fully connected layer.
@@ -44,7 +47,8 @@ type layeredBlock struct {
 	w1, b1, w2, b2 part
 }
 
-func packLayered(b *blob, f *nn.Folded, t kernels.Type) *layeredNet {
+// packLayered adds the net from, folded, to b.
+func packLayered(b *blob, from *nn.Net, f *nn.Folded, t kernels.Type) *layeredNet {
 	n := &layeredNet{typ: t, arch: f.Arch, act: activation(f.Arch), padded: kernels.Pad(f.Arch.Width()), blob: b}
 	for i, k := range f.Arch.Blocks {
 		switch l := f.Blocks[i]; k.Kind {
@@ -59,8 +63,13 @@ func packLayered(b *blob, f *nn.Folded, t kernels.Type) *layeredNet {
 			n.tower = append(n.tower, k)
 		}
 	}
+	if f.Arch.Attention() {
+		n.attention = n.packAttention(from)
+	}
 	for i, h := range f.Arch.Heads {
 		switch l := f.Heads[i]; h.Kind {
+		case nn.PolicyAttention, nn.PolicyEncoded:
+			n.attentionPolicy = n.packAttentionPolicy(from, h, l)
 		case nn.PolicyConvolutional:
 			n.policy = [2]layer{n.conv(&l.Convs[0]), n.conv(&l.Convs[1])}
 		case nn.PolicyClassical:
@@ -107,7 +116,12 @@ func (n *layeredNet) conv(c *nn.Conv) layer {
 	return l
 }
 
-func (n *layeredNet) limit() int { return layeredLimit }
+func (n *layeredNet) limit() int {
+	if n.attention != nil || n.attentionPolicy != nil {
+		return attentionLimit
+	}
+	return layeredLimit
+}
 
 // layeredWork is where activations lie.
 type layeredWork struct {
@@ -118,6 +132,7 @@ type layeredWork struct {
 	sums                 driver.Ptr // [boards][2][padded]
 	pool, pre, gate      driver.Ptr
 	boardScale, boardAdd driver.Ptr // [boards][padded]
+	attention            attentionWork
 	size                 int
 }
 
@@ -142,6 +157,7 @@ func (n *layeredNet) layout(base driver.Ptr, boards int) (w layeredWork) {
 		w.sums, w.pool, w.pre, w.gate = next(2*n.padded, 4), next(n.padded, 4), next(units, 4), next(n.padded, 4)
 		w.boardScale, w.boardAdd = next(n.padded, 4), next(n.padded, 4)
 	}
+	w.attention = n.layoutAttention(func(elements int) driver.Ptr { return next(elements, t) })
 	return w
 }
 
@@ -152,47 +168,69 @@ func (n *layeredNet) work(boards int) int { return n.layout(0, boards).size }
 
 func (n *layeredNet) shapes(int) []kernels.TowerShape { return nil }
 
+// layeredLaunches collects the launches of a batch.
+type layeredLaunches struct {
+	net    *layeredNet
+	boards int
+	io     batchMemory
+	work   layeredWork
+	list   []kernels.Launch
+}
+
 func (n *layeredNet) launches(boards int, _ kernels.TowerShape, io batchMemory) []kernels.Launch {
-	w, b := n.layout(io.work, boards), n.blob
-	list := []kernels.Launch{kernels.Expand(n.typ, kernels.ExpandArgs{Masks: io.masks, Scalars: io.scalars, Planes: w.planes, Boards: int32(boards)})}
-	run := func(l layer, x driver.Ptr, act int32, to kernels.ConvArgs) {
-		to.X, to.InAct, to.W, to.Bias = x, act, b.at(l.weights), b.at(l.bias)
-		to.Rows, to.Ci, to.Co = int32(boards*l.perBoard), int32(l.ci), int32(l.co)
-		list = append(list, kernels.Conv(n.typ, l.taps, to))
+	k := &layeredLaunches{net: n, boards: boards, io: io, work: n.layout(io.work, boards)}
+	k.list = append(k.list, kernels.Expand(n.typ, kernels.ExpandArgs{Masks: io.masks, Scalars: io.scalars, Planes: k.work.planes, Boards: int32(boards)}))
+	if n.attention != nil {
+		k.attend(n.attention)
+	} else {
+		k.climb()
 	}
+	k.heads()
+	return k.list
+}
+
+// run appends a layer that reads act of x.
+func (k *layeredLaunches) run(l layer, x driver.Ptr, act int32, to kernels.ConvArgs) {
+	to.X, to.InAct, to.W, to.Bias = x, act, k.net.blob.at(l.weights), k.net.blob.at(l.bias)
+	to.Rows, to.Ci, to.Co = int32(k.boards*l.perBoard), int32(l.ci), int32(l.co)
+	k.list = append(k.list, kernels.Conv(k.net.typ, l.taps, to))
+}
+
+// climb appends the tower: x is made of the planes.
+func (k *layeredLaunches) climb() {
+	n, w, b, boards := k.net, k.work, k.net.blob, int32(k.boards)
 	// join makes x of z: activated, with x added where that is not the first.
 	join := func(scale, shift, x driver.Ptr, byBoard int32) {
-		list = append(list, kernels.Join(n.typ, kernels.JoinArgs{
-			Z: w.z, Scale: scale, Shift: shift, X: x, Y: w.x, Boards: int32(boards), Padded: int32(n.padded), Act: n.act, ByBoard: byBoard,
+		k.list = append(k.list, kernels.Join(n.typ, kernels.JoinArgs{
+			Z: w.z, Scale: scale, Shift: shift, X: x, Y: w.x, Boards: boards, Padded: int32(n.padded), Act: n.act, ByBoard: byBoard,
 		}))
 	}
-	run(n.input, w.planes, kernels.ActNone, kernels.ConvArgs{Y: w.z})
+	k.run(n.input, w.planes, kernels.ActNone, kernels.ConvArgs{Y: w.z})
 	join(b.at(n.ones), b.at(n.zeros), 0, 0)
-	for _, k := range n.tower {
-		run(k.conv1, w.x, kernels.ActNone, kernels.ConvArgs{Y: w.h})
-		run(k.conv2, w.h, n.act, kernels.ConvArgs{Y: w.z, Sums: w.sums})
-		if k.w1 == none {
+	for _, block := range n.tower {
+		k.run(block.conv1, w.x, kernels.ActNone, kernels.ConvArgs{Y: w.h})
+		k.run(block.conv2, w.h, n.act, kernels.ConvArgs{Y: w.z, Sums: w.sums})
+		if block.w1 == none {
 			join(b.at(n.ones), b.at(n.zeros), w.x, 0)
 			continue
 		}
-		list = append(list, kernels.SEForward(kernels.SEForwardArgs{
+		k.list = append(k.list, kernels.SEForward(kernels.SEForwardArgs{
 			Sums: w.sums, Scale: b.at(n.ones), Shift: b.at(n.zeros),
-			W1: b.at(k.w1), B1: b.at(k.b1), W2: b.at(k.w2), B2: b.at(k.b2),
+			W1: b.at(block.w1), B1: b.at(block.b1), W2: b.at(block.w2), B2: b.at(block.b2),
 			Pool: w.pool, Pre: w.pre, Gate: w.gate, BoardScale: w.boardScale, BoardShift: w.boardAdd,
-			Boards: int32(boards), Channels: int32(n.arch.Width()), Padded: int32(n.padded), Units: int32(n.arch.SEUnits()), Act: n.act,
+			Boards: boards, Channels: int32(n.arch.Width()), Padded: int32(n.padded), Units: int32(n.arch.SEUnits()), Act: n.act,
 		}))
 		join(w.boardScale, w.boardAdd, w.x, 1)
 	}
-	between := w.h
-	if n.policy[1].perBoard == 1 {
-		between = w.flat
-	}
-	run(n.policy[0], w.x, kernels.ActNone, kernels.ConvArgs{Y: between})
-	run(n.policy[1], between, n.act, kernels.ConvArgs{Y32: w.logits})
+}
+
+// heads appends the answers to x.
+func (k *layeredLaunches) heads() {
+	n, w, b, io := k.net, k.work, k.net.blob, k.io
 	head := func(l [3]layer, out driver.Ptr) {
-		run(l[0], w.x, kernels.ActNone, kernels.ConvArgs{Y: w.flat})
-		run(l[1], w.flat, n.act, kernels.ConvArgs{Y: w.hidden})
-		run(l[2], w.hidden, n.act, kernels.ConvArgs{Y32: out})
+		k.run(l[0], w.x, kernels.ActNone, kernels.ConvArgs{Y: w.flat})
+		k.run(l[1], w.flat, n.act, kernels.ConvArgs{Y: w.hidden})
+		k.run(l[2], w.hidden, n.act, kernels.ConvArgs{Y32: out})
 	}
 	outputs := kernels.HeadOutputsArgs{
 		Count: io.count, Value: w.value, Wdl: io.wdl, M: io.movesLeft,
@@ -203,7 +241,18 @@ func (n *layeredNet) launches(boards int, _ kernels.TowerShape, io batchMemory) 
 		head(n.movesLeft, w.movesLeft)
 		outputs.MovesLeft, outputs.MovesStride = w.movesLeft, int32(n.movesLeft[2].co)
 	}
-	return append(list, kernels.HeadOutputs(outputs, boards), kernels.PolicyGather(kernels.PolicyGatherArgs{
+	k.list = append(k.list, kernels.HeadOutputs(outputs, k.boards))
+	if n.attentionPolicy != nil {
+		k.attentionPriors(n.attentionPolicy)
+		return
+	}
+	between := w.h
+	if n.policy[1].perBoard == 1 {
+		between = w.flat
+	}
+	k.run(n.policy[0], w.x, kernels.ActNone, kernels.ConvArgs{Y: between})
+	k.run(n.policy[1], between, n.act, kernels.ConvArgs{Y32: w.logits})
+	k.list = append(k.list, kernels.PolicyGather(kernels.PolicyGatherArgs{
 		Count: io.count, Logits: w.logits, Place: b.at(n.place), Start: io.start, Legal: io.legal, Prior: io.prior, Width: int32(n.policyWidth()),
-	}, boards))
+	}, k.boards))
 }

@@ -50,25 +50,30 @@ type batchMemory struct {
 	work                                driver.Ptr // 256-byte aligned
 }
 
-// kinds are the blocks and heads that this package computes and trains.
-var kinds = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened, nn.HeadPooled}
+// trained are the blocks and heads that this package trains, played those that it computes.
+var (
+	trained = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened, nn.HeadPooled}
+	played  = append([]string{nn.BlockEmbedding, nn.BlockDenseEmbedding, nn.BlockEncoder, nn.BlockSmolgen, nn.PolicyAttention, nn.PolicyEncoded}, trained...)
+)
 
-// Computes refuses a net that this package neither plays nor trains. Errors wrap
-// nn.ErrArch.
-func Computes(a nn.Arch) error { return a.Only("a GPU", kinds...) }
+// Computes refuses a net that this package does not play. Errors wrap nn.ErrArch.
+func Computes(a nn.Arch) error { return a.Only("a GPU", played...) }
+
+// Trains refuses a net that this package does not train. Errors wrap nn.ErrArch.
+func Trains(a nn.Arch) error { return a.Only("training on a GPU", trained...) }
 
 // NewNet packs n, with batch norm folded into the convolutions, and sends it to the
 // device; n is not kept. Close it when no new use begins. Errors wrap nn.ErrArch,
 // nn.ErrParams, nn.ErrNotFinite (also for a weight above fp16's 65504) or
-// driver.ErrOutOfMemory. bf16 and fp16 nets of up to 256 filters go in one fused kernel,
-// others layer by layer.
+// driver.ErrOutOfMemory. bf16 and fp16 towers of up to 256 filters go in one fused kernel,
+// others and attention nets layer by layer.
 func (d *Device) NewNet(n *nn.Net, p device.Precision) (*Net, error) {
 	t, err := d.storage(p)
 	if err := cmp.Or(err, n.Validate(), n.CheckFinite(), Computes(n.Arch)); err != nil {
 		return nil, fmt.Errorf("cuda: %w", err)
 	}
 	f := nn.Fold(n)
-	if err := fitsType(f, t); err != nil {
+	if err := fitsType(n, f, t); err != nil {
 		return nil, fmt.Errorf("cuda: %w", err)
 	}
 	c := &Net{dev: d, arch: n.Arch.Clone(), id: n.ID(), users: 1, mem: memory{d: d.driver}}
@@ -76,7 +81,7 @@ func (d *Device) NewNet(n *nn.Net, p device.Precision) (*Net, error) {
 	if fused := packFused(&b, d.Info(), f, t); fused != nil {
 		c.form = fused
 	} else {
-		c.form = packLayered(&b, f, t)
+		c.form = packLayered(&b, n.Playing(), f, t)
 	}
 	if err := b.send(&c.mem); err != nil {
 		return nil, errors.Join(fmt.Errorf("cuda: net %s: %w", n.Arch, err), c.mem.free())
@@ -84,8 +89,8 @@ func (d *Device) NewNet(n *nn.Net, p device.Precision) (*Net, error) {
 	return c, nil
 }
 
-// fitsType refuses weights that fp16 does not hold.
-func fitsType(f *nn.Folded, t kernels.Type) error {
+// fitsType refuses weights that fp16 does not hold: of n, folded.
+func fitsType(n *nn.Net, f *nn.Folded, t kernels.Type) error {
 	if t != kernels.FP16 {
 		return nil
 	}
@@ -94,6 +99,13 @@ func fitsType(f *nn.Folded, t kernels.Type) error {
 	check := func(what string, weights []float32) {
 		if i := slices.IndexFunc(weights, func(v float32) bool { return v > most || v < -most }); i >= 0 {
 			errs = append(errs, fmt.Errorf("%w: weight %d of %s is %g, fp16 ends at %d: use bf16", nn.ErrNotFinite, i, what, weights[i], most))
+		}
+	}
+	if Trains(n.Arch) != nil { // attention: most of it is not folded
+		for i, s := range nn.Specs(n.Arch) {
+			if s.Kind == nn.Weight {
+				check(s.Name, n.Params[i].Data)
+			}
 		}
 	}
 	for _, l := range f.All() {

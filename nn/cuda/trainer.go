@@ -82,7 +82,7 @@ func (q *queue) do(launches ...kernels.Launch) {
 // NewTrainer makes room for a net and its optimizer; Upload gives it weights.
 func (d *Device) NewTrainer(cfg device.Config) (*Trainer, error) {
 	typ, err := d.storage(cfg.Precision)
-	if err := cmp.Or(err, cfg.Arch.Only("training on a GPU", kinds...)); err != nil {
+	if err := cmp.Or(err, Trains(cfg.Arch)); err != nil {
 		return nil, err
 	}
 	if slices.ContainsFunc(cfg.Arch.Heads, func(h nn.Head) bool { return !h.Plays() || h.Forecasts() }) || slices.ContainsFunc(cfg.Terms, func(t device.Term) bool { return t.Temperature != 0 }) {

@@ -81,23 +81,26 @@ func deviceOf(name string) Device {
 	return onCPU
 }
 
-// TrainerDevice is where a configuration trains: auto is a GPU for a net that it computes.
-func TrainerDevice(c *config.Config) Device {
+// TrainerDevice is where a configuration trains: auto is a GPU for a net that it trains.
+func TrainerDevice(c *config.Config) Device { return trainedBy(c, cuda.Trains) }
+
+// trainedBy is training.device, where auto is a GPU that does with the net.
+func trainedBy(c *config.Config, does func(nn.Arch) error) Device {
 	name := c.GetTraining().GetDevice()
-	if name == "auto" && Machine.number() > 0 && forCPUs(c) == nil {
+	if name == "auto" && Machine.number() > 0 && forCPUs(c, does) == nil {
 		return 0
 	}
 	return deviceOf(name)
 }
 
-// forCPUs says why no GPU computes the net that a configuration begins with; nil = one
-// does, or the net is faulty, which others say.
-func forCPUs(c *config.Config) error {
+// forCPUs says why no GPU does with the net that a configuration begins with, of
+// cuda.Computes and cuda.Trains; nil = one does, or the net is faulty, which others say.
+func forCPUs(c *config.Config, does func(nn.Arch) error) error {
 	arch, err := firstArch(c)
 	if err != nil {
 		return nil
 	}
-	return cuda.Computes(arch)
+	return does(arch)
 }
 
 // CheckGPU refuses a GPU that was asked for a net that none computes: before the search
@@ -109,7 +112,11 @@ func CheckGPU(e *config.Effective, trains bool) error {
 		if !d.used || !ours || deviceOf(d.name) == onCPU {
 			continue
 		}
-		if err := forCPUs(c); err != nil {
+		does := cuda.Computes
+		if trains && d.field == "training.device" {
+			does = cuda.Trains
+		}
+		if err := forCPUs(c, does); err != nil {
 			return e.Errorf(d.field, "leave it away, or take a tower such as --net 64x6", "%s", strings.TrimPrefix(err.Error(), nn.ErrArch.Error()+": "))
 		}
 	}
@@ -132,12 +139,13 @@ func devicesOf(c *config.Config, trains bool) []deviceUse {
 	}
 }
 
-// PlayerDevice is where the nets of self-play and of matches are evaluated.
+// PlayerDevice is where the nets of self-play and of matches are evaluated: auto is the
+// trainer's, or with auto there, too, a GPU for a net that it plays.
 func PlayerDevice(c *config.Config) Device {
 	if name := c.GetSelfplay().GetProducerDevice(); name != "auto" {
 		return deviceOf(name)
 	}
-	return TrainerDevice(c)
+	return trainedBy(c, cuda.Computes)
 }
 
 // supports says whether p computes in a precision.

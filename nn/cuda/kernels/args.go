@@ -280,6 +280,55 @@ type KeepRunningArgs struct {
 	SwaKeep, SwaAdd float32
 }
 
+// MenArgs mirrors *args.cuh.
+type MenArgs struct {
+	Masks  driver.Ptr // [boards][104]
+	Y      driver.Ptr // T [boards][768]
+	Boards int32
+}
+
+// EmbedArgs mirrors *args.cuh.
+type EmbedArgs struct {
+	Planes                   driver.Ptr // T [boards*64][112]
+	Said                     driver.Ptr // T [boards*64 or 64][said_width]
+	Y                        driver.Ptr // T [boards*64][width]
+	Boards, SaidWidth, Width int32
+	ByBoard                  int32
+}
+
+// LayerNormArgs mirrors *args.cuh.
+type LayerNormArgs struct {
+	X                             driver.Ptr // T [rows][width]
+	Skip                          driver.Ptr // T; null: 0; may be y
+	Gamma                         driver.Ptr // [width]; null: no norm
+	Beta                          driver.Ptr
+	Mul                           driver.Ptr // [64][width]; null: no gates
+	Add                           driver.Ptr
+	Y                             driver.Ptr // T; may be x
+	Rows, Width, Group, Real, Act int32
+	Scale, Epsilon                float32
+}
+
+// AttendArgs mirrors *args.cuh.
+type AttendArgs struct {
+	Qkv                         driver.Ptr // T [boards*64][3*width]
+	Extra                       driver.Ptr // T [boards*heads][64][64]; null: 0
+	Y                           driver.Ptr // T [boards*64][width]
+	Boards, Heads, Depth, Width int32
+}
+
+// AttentionPolicyArgs mirrors *args.cuh.
+type AttentionPolicyArgs struct {
+	Count     driver.Ptr // boards
+	Qk        driver.Ptr // T [boards*64][2*width]: queries, keys
+	Promotion driver.Ptr // [3][width]: to a queen, a rook, a bishop
+	Places    driver.Ptr // [1858]: encoding.AttentionPolicyIndex
+	Start     driver.Ptr // [boards+1]
+	Legal     driver.Ptr
+	Prior     driver.Ptr // beside legal
+	Width     int32
+}
+
 // TowerArgs mirrors *args.cuh.
 type TowerArgs struct {
 	Count                    driver.Ptr // boards

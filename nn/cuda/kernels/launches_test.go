@@ -31,6 +31,8 @@ func allLaunches() []Launch {
 				add(JoinBackward(t, JoinBackwardArgs{Boards: n, Padded: c}), ColumnSums(t, ColumnSumsArgs{Rows: n * 64, Columns: c, Real: c - 3}))
 			}
 			add(Expand(t, ExpandArgs{Boards: n}), Pack(t, PackArgs{Count: 100}, 9*int(n)*64))
+			add(Men(t, MenArgs{Boards: n}), Embed(t, EmbedArgs{Boards: n}), LayerNorm(t, LayerNormArgs{Rows: n * 64}))
+			add(Attend(t, AttendArgs{Boards: n, Heads: 32}), AttentionPolicy(t, AttentionPolicyArgs{}, boards))
 			add(PolicyLoss(t, PolicyLossArgs{Rows: n, Width: 5120}), ScalarLoss(t, ScalarLossArgs{Rows: n, Width: 16, Terms: 1}))
 		}
 		for _, c := range []int32{16, 32, 64, 128, 256, 512} {

@@ -1,6 +1,6 @@
 // Gen compiles the CUDA kernels of a folder to PTX for embedding: ptx/NAME.f32.ptx.gz
 // and ptx/NAME.half.ptx.gz, the same bytes on every machine with the same nvcc. It
-// writes args.go too, the argument structs of args.cuh and tower_args.cuh in Go.
+// writes args.go too, the argument structs of args.cuh, attention_args.cuh and tower_args.cuh in Go.
 //
 //	go run ./gen               write what is not up to date (go generate)
 //	go run ./gen -check        compile all again and compare

@@ -24,7 +24,7 @@ var scalarTypes = map[string]string{"int": "int32", "float": "float32", "double"
 // writeMirror writes the structs of the headers as Go, or with check compares.
 func writeMirror(check bool) error {
 	var source []byte
-	for _, h := range []string{"args.cuh", "tower_args.cuh"} {
+	for _, h := range []string{"args.cuh", "attention_args.cuh", "tower_args.cuh"} {
 		text, err := os.ReadFile(h)
 		if err != nil {
 			return err

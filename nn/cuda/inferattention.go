@@ -1,0 +1,328 @@
+package cuda
+
+import (
+	"math"
+	"slices"
+
+	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
+	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
+)
+
+// attentionLimit is the most boards that an attention net takes at once: smolgen's part of
+// the logits alone is 8 KiB a head and board.
+const attentionLimit = 256
+
+// attentionBody is the body of an attention net.
+type attentionBody struct {
+	said     part // T [64][64], encoding.SquareMap; none where the men say it
+	men      layer
+	fc       layer
+	width    int // of what is said to a square
+	norm     norm
+	mul, add part // gates, [64][padded]
+	dense    bool
+	ffn      feedForward
+	stack    encoderStack
+}
+
+// norm is a layer norm over the columns whose number modulo group is below real; gamma is
+// none without.
+type norm struct {
+	gamma, beta part
+	group, real int
+}
+
+// feedForward is two layers on each square and the norm of their sum with the input.
+type feedForward struct {
+	in, out layer
+	act     int32
+	norm    norm
+}
+
+// encoder is attention and a feedForward; compress.taps is 0 without smolgen.
+type encoder struct {
+	qkv, out           layer
+	norm               norm
+	ffn                feedForward
+	compress, fc1, fc2 layer
+	norm1, norm2       norm
+	act                int32
+}
+
+// encoderStack is encoders one after the other, all of the same sizes.
+type encoderStack struct {
+	encoders       []encoder
+	heads, depth   int
+	scale, epsilon float32
+	smolgen        layer // a head's units to 64*64 logits
+}
+
+// attentionPolicy is an attention policy head; stack has no encoders where it has none.
+type attentionPolicy struct {
+	embedding, qk     layer
+	act               int32
+	promotion, places part
+	stack             encoderStack
+}
+
+// innerActivation returns that of the kernels of attention.cu.
+func innerActivation(name string) int32 {
+	return map[string]int32{nn.Mish: kernels.ActMish, nn.ReLU2: kernels.ActReLU2, nn.Swish: kernels.ActSwish, nn.SELU: kernels.ActSELU, nn.ReLU: kernels.ActReLU}[name]
+}
+
+// squares packs a fully connected layer on each square.
+func (n *layeredNet) squares(d nn.Dense) layer {
+	return n.conv(&nn.Conv{Ci: d.In, Co: d.Out, K: 1, Weight: d.Weight, Bias: d.Bias})
+}
+
+// row packs a fully connected layer of a board.
+func (n *layeredNet) row(d nn.Dense) layer { return n.dense(d.Weight, d.Bias, d.Out, d.In) }
+
+// stackedSquares packs layers of one input as one, the outputs of each padded.
+func (n *layeredNet) stackedSquares(layers ...nn.Dense) layer {
+	all := nn.Dense{In: layers[0].In}
+	for _, d := range layers {
+		wide := kernels.Pad(d.Out)
+		all.Out += wide
+		all.Weight, all.Bias = append(all.Weight, padded(d.Weight, wide*d.In)...), append(all.Bias, padded(d.Bias, wide)...)
+	}
+	return n.squares(all)
+}
+
+// spread returns groups of v with zeros between them, so that each has wide numbers.
+func spread(v []float32, group, wide int) []float32 {
+	if v == nil {
+		return nil
+	}
+	out := make([]float32, 0, len(v)/group*wide)
+	for g := range slices.Chunk(v, group) {
+		out = append(out, padded(g, wide)...)
+	}
+	return out
+}
+
+// spreadNorm packs a norm whose numbers stand in groups of so many, each padded.
+func (n *layeredNet) spreadNorm(from *nn.Net, name string, group int) norm {
+	wide := kernels.Pad(group)
+	return norm{n.blob.floats(spread(from.Get(name+".gamma"), group, wide)), n.blob.floats(spread(from.Get(name+".beta"), group, wide)), wide, group}
+}
+
+func (n *layeredNet) norm(from *nn.Net, name string) norm {
+	return n.spreadNorm(from, name, len(from.Get(name+".gamma")))
+}
+
+func (n *layeredNet) feedForward(from *nn.Net, name, normName string, b nn.Block) feedForward {
+	return feedForward{n.squares(from.Dense(name + ".ffn1")), n.squares(from.Dense(name + ".ffn2")), innerActivation(b.HiddenActivation), n.norm(from, name+"."+normName)}
+}
+
+// packAttention adds the body of an attention net.
+func (n *layeredNet) packAttention(from *nn.Net) *attentionBody {
+	first := from.Arch.Blocks[0]
+	b := &attentionBody{said: none, width: encoding.NumSquares, norm: norm{gamma: none}, mul: none, add: none, dense: first.Kind == nn.BlockDenseEmbedding}
+	b.fc = n.squares(from.Dense("input.fc"))
+	if b.dense {
+		b.width = first.Positions
+		b.men = n.row(from.Dense("input.men"))
+		b.norm, b.ffn = n.norm(from, "input.ln1"), n.feedForward(from, "input", "ln2", first)
+	} else {
+		var said []float32
+		for sq := range encoding.NumSquares {
+			row := encoding.SquareMap(sq)
+			said = append(said, row[:]...)
+		}
+		b.said = n.blob.add(stored(n.typ, said))
+	}
+	if first.Gated > 0 {
+		gates := func(v []float32) part {
+			out := make([]float32, encoding.NumSquares*n.padded)
+			for i, x := range v {
+				out[i%encoding.NumSquares*n.padded+i/encoding.NumSquares] = x
+			}
+			return n.blob.floats(out)
+		}
+		b.mul, b.add = gates(from.Get("input.gate.gamma")), gates(from.Get("input.gate.beta"))
+	}
+	b.stack = n.packStack(from, nn.BlockName, 1, from.Arch.Blocks[1:], from.Arch.BodyResidual())
+	return b
+}
+
+// packStack adds encoders, whose parameters' names begin with name(first) and so on.
+func (n *layeredNet) packStack(from *nn.Net, name func(int) string, first int, blocks []nn.Block, r nn.Residual) encoderStack {
+	s := encoderStack{heads: blocks[0].Heads, depth: blocks[0].HeadWidth, scale: float32(r.Scale), epsilon: float32(r.Epsilon)}
+	for i, b := range blocks {
+		name := name(first + i)
+		e := encoder{
+			qkv: n.stackedSquares(scaled(from.Dense(name+".q"), s.depth), from.Dense(name+".k"), from.Dense(name+".v")),
+			out: n.squares(from.Dense(name + ".out")), norm: n.norm(from, name+".ln1"), ffn: n.feedForward(from, name, "ln2", b),
+		}
+		if b.Kind == nn.BlockSmolgen {
+			name += ".smolgen"
+			units, wide := b.SmolgenUnits, kernels.Pad(b.SmolgenUnits)
+			e.compress = n.squares(from.Dense(name + ".compress"))
+			fc1, fc2 := from.Dense(name+".fc1"), from.Dense(name+".fc2")
+			fc1.Weight, fc1.In = spread(fc1.Weight, b.Compressed, e.compress.co), encoding.NumSquares*e.compress.co
+			fc2.Weight, fc2.Bias, fc2.Out = spread(fc2.Weight, units*fc2.In, wide*fc2.In), spread(fc2.Bias, units, wide), b.Heads*wide
+			e.fc1, e.fc2 = n.row(fc1), n.row(fc2)
+			e.norm1, e.norm2, e.act = n.norm(from, name+".ln1"), n.spreadNorm(from, name+".ln2", units), innerActivation(b.SmolgenActivation)
+		}
+		s.encoders = append(s.encoders, e)
+	}
+	if s.hasSmolgen() {
+		s.smolgen = n.row(from.Dense("smolgen"))
+		s.smolgen.perBoard = s.heads
+	}
+	return s
+}
+
+func (s *encoderStack) hasSmolgen() bool {
+	return len(s.encoders) > 0 && s.encoders[0].compress.taps > 0
+}
+
+// scaled returns queries divided by the root of how many numbers are multiplied.
+func scaled(d nn.Dense, count int) nn.Dense {
+	by := 1 / math.Sqrt(float64(count))
+	times := func(v []float32) []float32 {
+		out := make([]float32, len(v))
+		for i, x := range v {
+			out[i] = float32(float64(x) * by)
+		}
+		return out
+	}
+	d.Weight, d.Bias = times(d.Weight), times(d.Bias)
+	return d
+}
+
+// packAttentionPolicy adds an attention policy head, whose layers are nn.Fold's.
+func (n *layeredNet) packAttentionPolicy(from *nn.Net, h nn.Head, l nn.Layers) *attentionPolicy {
+	units := l.Dense[1].Out
+	p := &attentionPolicy{
+		embedding: n.squares(l.Dense[0]), act: innerActivation(from.Arch.PolicyActivation()),
+		qk: n.stackedSquares(scaled(l.Dense[1], units), l.Dense[2]), places: n.blob.add(bytesOf(encoding.AttentionPolicyIndex()[:])),
+	}
+	rows := l.Dense[3].Weight // queen, rook, bishop, all
+	var promotions []float32
+	for i, x := range rows[:3*units] {
+		promotions = append(promotions, x+rows[3*units+i%units])
+	}
+	p.promotion = n.blob.floats(spread(promotions, units, kernels.Pad(units)))
+	if h.Encoders > 0 {
+		p.stack = n.packStack(from, h.EncoderName, 0, slices.Repeat([]nn.Block{from.Arch.PolicyEncoder(h)}, h.Encoders), nn.PolicyResidual())
+	}
+	return p
+}
+
+// attentionWork is where the activations of attention lie, T: of the embedding, of the
+// stacks, which take turns, and of the policy.
+type attentionWork struct {
+	input, men, said                        driver.Ptr
+	y, hidden, qkv, seen                    driver.Ptr
+	compressed, smolgen1, smolgen2, smolgen driver.Ptr
+	policy, policyQK                        driver.Ptr
+}
+
+// layoutAttention places them; next makes room for so many numbers a board.
+func (n *layeredNet) layoutAttention(next func(elements int) driver.Ptr) (w attentionWork) {
+	const squares = encoding.NumSquares
+	var y, hidden, qkv, compressed, smolgen1, smolgen2, smolgen int
+	need := func(s *encoderStack) {
+		for _, e := range s.encoders[:min(1, len(s.encoders))] {
+			y, hidden, qkv = max(y, e.out.co), max(hidden, e.ffn.in.co), max(qkv, e.qkv.co)
+			compressed, smolgen1, smolgen2, smolgen = max(compressed, e.compress.co), max(smolgen1, e.fc1.co), max(smolgen2, e.fc2.co), max(smolgen, s.smolgen.co*s.smolgen.perBoard)
+		}
+	}
+	if b := n.attention; b != nil {
+		w.input = next(squares * b.fc.ci)
+		w.men, w.said = next(squares*encoding.MenPlanes), next(b.men.co)
+		hidden = b.ffn.in.co
+		need(&b.stack)
+	}
+	if p := n.attentionPolicy; p != nil {
+		need(&p.stack)
+		w.policy, w.policyQK = next(squares*p.embedding.co), next(squares*p.qk.co)
+	}
+	w.y, w.hidden, w.qkv, w.seen = next(squares*y), next(squares*hidden), next(squares*qkv), next(squares*qkv/3)
+	w.compressed, w.smolgen1, w.smolgen2, w.smolgen = next(squares*compressed), next(smolgen1), next(smolgen2), next(smolgen)
+	return w
+}
+
+// finish appends the norm, or without gamma the activation alone, of scale*x + skip.
+func (k *layeredLaunches) finish(x, skip, y driver.Ptr, m norm, act int32, scale, epsilon float32, l layer, gates ...part) {
+	a := kernels.LayerNormArgs{
+		X: x, Skip: skip, Gamma: k.net.blob.at(m.gamma), Y: y, Act: act, Scale: scale, Epsilon: epsilon,
+		Rows: int32(k.boards * l.perBoard), Width: int32(l.co), Group: int32(l.co), Real: int32(l.co),
+	}
+	if m.gamma != none {
+		a.Beta, a.Group, a.Real = k.net.blob.at(m.beta), int32(m.group), int32(m.real)
+	}
+	if len(gates) > 0 {
+		a.Mul, a.Add = k.net.blob.at(gates[0]), k.net.blob.at(gates[1])
+	}
+	k.list = append(k.list, kernels.LayerNorm(k.net.typ, a))
+}
+
+// attend appends the body of an attention net: x is made of the planes.
+func (k *layeredLaunches) attend(b *attentionBody) {
+	w, t, boards := k.work, k.net.typ, int32(k.boards)
+	embedding := kernels.EmbedArgs{Planes: w.planes, Said: k.net.blob.at(b.said), Y: w.attention.input, Boards: boards, SaidWidth: int32(b.width), Width: int32(b.fc.ci)}
+	if b.dense {
+		k.list = append(k.list, kernels.Men(t, kernels.MenArgs{Masks: k.io.masks, Y: w.attention.men, Boards: boards}))
+		k.run(b.men, w.attention.men, kernels.ActNone, kernels.ConvArgs{Y: w.attention.said})
+		embedding.Said, embedding.ByBoard = w.attention.said, 1
+	}
+	k.list = append(k.list, kernels.Embed(t, embedding))
+	k.run(b.fc, w.attention.input, kernels.ActNone, kernels.ConvArgs{Y: w.x})
+	k.finish(w.x, 0, w.x, b.norm, k.net.act, 1, nn.InnerEpsilon, b.fc, b.mul, b.add)
+	if b.dense {
+		k.feedForward(&b.ffn, w.x, b.stack.scale, nn.InnerEpsilon)
+	}
+	k.encode(&b.stack, w.x)
+}
+
+// encode takes x through encoders.
+func (k *layeredLaunches) encode(s *encoderStack, x driver.Ptr) {
+	w, none := &k.work.attention, kernels.ActNone
+	for i := range s.encoders {
+		e := &s.encoders[i]
+		attention := kernels.AttendArgs{Qkv: w.qkv, Y: w.seen, Boards: int32(k.boards), Heads: int32(s.heads), Depth: int32(s.depth), Width: int32(e.qkv.co / 3)}
+		if s.hasSmolgen() {
+			k.run(e.compress, x, none, kernels.ConvArgs{Y: w.compressed})
+			k.run(e.fc1, w.compressed, none, kernels.ConvArgs{Y: w.smolgen1})
+			k.finish(w.smolgen1, 0, w.smolgen1, e.norm1, e.act, 1, nn.InnerEpsilon, e.fc1)
+			k.run(e.fc2, w.smolgen1, none, kernels.ConvArgs{Y: w.smolgen2})
+			k.finish(w.smolgen2, 0, w.smolgen2, e.norm2, e.act, 1, nn.InnerEpsilon, e.fc2)
+			k.run(s.smolgen, w.smolgen2, none, kernels.ConvArgs{Y: w.smolgen})
+			attention.Extra = w.smolgen
+		}
+		k.run(e.qkv, x, none, kernels.ConvArgs{Y: w.qkv})
+		k.list = append(k.list, kernels.Attend(k.net.typ, attention))
+		k.run(e.out, w.seen, none, kernels.ConvArgs{Y: w.y})
+		k.finish(w.y, x, x, e.norm, none, s.scale, s.epsilon, e.out)
+		k.feedForward(&e.ffn, x, s.scale, s.epsilon)
+	}
+}
+
+// feedForward replaces x.
+func (k *layeredLaunches) feedForward(f *feedForward, x driver.Ptr, scale, epsilon float32) {
+	w, act := &k.work.attention, f.act
+	k.run(f.in, x, kernels.ActNone, kernels.ConvArgs{Y: w.hidden})
+	if act > kernels.ActMish { // which products do not have
+		k.finish(w.hidden, 0, w.hidden, norm{gamma: none}, act, 1, 0, f.in)
+		act = kernels.ActNone
+	}
+	k.run(f.out, w.hidden, act, kernels.ConvArgs{Y: w.y})
+	k.finish(w.y, x, x, f.norm, kernels.ActNone, scale, epsilon, f.out)
+}
+
+// attentionPriors appends an attention policy of x.
+func (k *layeredLaunches) attentionPriors(p *attentionPolicy) {
+	w, b := &k.work.attention, k.net.blob
+	k.run(p.embedding, k.work.x, kernels.ActNone, kernels.ConvArgs{Y: w.policy})
+	k.finish(w.policy, 0, w.policy, norm{gamma: none}, p.act, 1, 0, p.embedding)
+	k.encode(&p.stack, w.policy)
+	k.run(p.qk, w.policy, kernels.ActNone, kernels.ConvArgs{Y: w.policyQK})
+	k.list = append(k.list, kernels.AttentionPolicy(k.net.typ, kernels.AttentionPolicyArgs{
+		Count: k.io.count, Qk: w.policyQK, Promotion: b.at(p.promotion), Places: b.at(p.places), Start: k.io.start, Legal: k.io.legal, Prior: k.io.prior, Width: int32(p.qk.co / 2),
+	}, k.boards))
+}
