@@ -38,7 +38,7 @@ fi
 
 # Calls of the driver are bound when they are made: gorgonia.org/cu names some that older drivers lack.
 CGO_ENABLED=1 CGO_CFLAGS="-O2 -I$include ${CGO_CFLAGS:-}" CGO_LDFLAGS="-L$lib ${CGO_LDFLAGS:-}" \
-	"${GO:-go}" build -trimpath -tags chessbrain_cuda -ldflags='-extldflags=-Wl,-z,lazy' -o "$out" ./cmd/chessbrain
+	"${GO:-go}" build -trimpath -tags chessbrain_cuda -ldflags='-s -w -extldflags=-Wl,-z,lazy' -o "$out" ./cmd/chessbrain
 
 # Where it runs there is a driver and a C library, and nothing else of CUDA.
 if command -v readelf >/dev/null; then

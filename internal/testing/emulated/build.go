@@ -124,7 +124,13 @@ func profileSupported() error {
 	return nil
 }
 
-// build compiles source, a file below root, to a shared object that is linked to
+// buildFolder is where what is built lies.
+func buildFolder() (string, error) {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("chessbrain-emulated-%d", os.Getuid()))
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// build compiles source, a file below root or a whole path, to a shared object that is linked to
 // others, unless the same was built before. It returns the object's path, which
 // names everything that went into it: compiler, flags and sources.
 func build(source string, more []string, link ...string) (string, error) {
@@ -137,14 +143,17 @@ func build(source string, more []string, link ...string) (string, error) {
 		return "", err
 	}
 	kernels, runtimes := filepath.Join(top, kernelFolder), filepath.Join(top, runtimeFolder)
-	args := append(slices.Concat(flags, more), "-I", kernels, "-I", runtimes, "-x", "c++", filepath.Join(top, source), "-x", "none")
+	if !filepath.IsAbs(source) {
+		source = filepath.Join(top, source)
+	}
+	args := append(slices.Concat(flags, more), "-I", kernels, "-I", runtimes, "-x", "c++", source, "-x", "none")
 	args = append(args, link...)
-	key, err := digest(cxx, args, filepath.Join(top, source), kernels, runtimes)
+	key, err := digest(cxx, args, source, kernels, runtimes)
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("chessbrain-emulated-%d", os.Getuid()))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	dir, err := buildFolder()
+	if err != nil {
 		return "", err
 	}
 	base := filepath.Base(source)

@@ -120,9 +120,9 @@ type module struct {
 
 var objects sync.Map // path to handle
 
-// Load compiles the .cu file called name, which may be followed by a dot and a
-// variant, or be the path of a file below the folder of kernels. The PTX is not used.
-func (d *device) Load(name string, _ []byte) (driver.Module, error) {
+// Load compiles the PTX, with Options.PTX, or the .cu file called name, which may be followed
+// by a dot and a variant, or be the path of a file below the folder of kernels.
+func (d *device) Load(name string, ptx []byte) (driver.Module, error) {
 	l, err := host()
 	if err != nil {
 		return nil, err
@@ -132,7 +132,13 @@ func (d *device) Load(name string, _ []byte) (driver.Module, error) {
 	if d.races || d.profile != nil {
 		how, link = append(how, checkedFlags...), append(link, "-lstdc++", "-lm", "-lc", "-lgcc")
 	}
-	path, err := build(filepath.Join(kernelFolder, base+".cu"), how, link...)
+	source := filepath.Join(kernelFolder, base+".cu")
+	if len(ptx) > 0 {
+		if source, err = translated(name, ptx); err != nil {
+			return nil, err
+		}
+	}
+	path, err := build(source, how, link...)
 	if err != nil {
 		return nil, err
 	}

@@ -59,6 +59,9 @@ func (r result) Error() string {
 	return C.GoString(name) + ": " + C.GoString(text)
 }
 
+// tensorMemoryLeak is CUDA_ERROR_TENSOR_MEMORY_LEAK, which headers have from 12.8 on.
+const tensorMemoryLeak = 721
+
 // errFault is wrapped by errors after which a context answers every call with them.
 var errFault = errors.New("fault of the device")
 
@@ -69,7 +72,9 @@ func (r result) Unwrap() error {
 		return ErrOutOfMemory
 	case C.CUDA_ERROR_ILLEGAL_ADDRESS, C.CUDA_ERROR_MISALIGNED_ADDRESS, C.CUDA_ERROR_INVALID_ADDRESS_SPACE, C.CUDA_ERROR_INVALID_PC,
 		C.CUDA_ERROR_ILLEGAL_INSTRUCTION, C.CUDA_ERROR_HARDWARE_STACK_ERROR, C.CUDA_ERROR_ASSERT, C.CUDA_ERROR_LAUNCH_FAILED,
-		C.CUDA_ERROR_LAUNCH_TIMEOUT, C.CUDA_ERROR_ECC_UNCORRECTABLE, C.CUDA_ERROR_NVLINK_UNCORRECTABLE:
+		C.CUDA_ERROR_LAUNCH_TIMEOUT, C.CUDA_ERROR_ECC_UNCORRECTABLE, C.CUDA_ERROR_NVLINK_UNCORRECTABLE,
+		C.CUDA_ERROR_DEVICE_UNAVAILABLE, C.CUDA_ERROR_CONTEXT_IS_DESTROYED, C.CUDA_ERROR_SYSTEM_NOT_READY, C.CUDA_ERROR_EXTERNAL_DEVICE, C.CUDA_ERROR_UNKNOWN,
+		tensorMemoryLeak:
 		return errFault
 	}
 	return nil

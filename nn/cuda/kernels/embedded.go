@@ -47,14 +47,18 @@ func ptx(module string) (text []byte, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded PTX: %w", err)
 	}
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err == nil {
-		text, err = io.ReadAll(r)
-	}
-	if err != nil {
+	if text, err = unpacked(packed); err != nil {
 		return nil, fmt.Errorf("embedded PTX %s: %w", module, err)
 	}
 	return text, nil
+}
+
+func unpacked(packed []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
 }
 
 // index returns which module has a kernel, by the kernel's name.

@@ -108,6 +108,7 @@ DEVICE float rsqrtf(float x) { return 1.f / sqrtf(x); }
 DEVICE float __expf(float x) { return expf(x); }
 DEVICE float __logf(float x) { return logf(x); }
 DEVICE float __fdividef(float x, float y) { return x / y; }
+DEVICE float __fmul_rn(float x, float y) { return x * y; }
 DEVICE int __popc(uint32_t x) { return __builtin_popcount(x); }
 DEVICE int __popcll(uint64_t x) { return __builtin_popcountll(x); }
 DEVICE int __ffs(int x) { return __builtin_ffs(x); }

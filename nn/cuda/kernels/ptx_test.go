@@ -1,13 +1,16 @@
 package kernels
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/chessbrain/chessbrain/internal/testing/emulated"
 	"github.com/chessbrain/chessbrain/nn/cuda/kernels/gen/source"
 )
 
@@ -172,5 +175,69 @@ ret;
 	}
 	if wrongArguments(entry{name: "nobody", parameters: good[0].parameters}) == nil {
 		t.Error("a kernel without a signature is not refused")
+	}
+}
+
+// TestPTXRun: the emulator runs the embedded PTX as it is, of every kernel of a module. An
+// mma with two registers exchanged, a barrier left out and an instruction that no kernel has
+// had so far are noticed.
+func TestPTXRun(t *testing.T) {
+	const boards, heads, depth, width = 1, 2, 16, 32
+	r := fresh(t)
+	qkv := rounded(BF16, normal(r, boards*64*3*width, 0.7))
+	attend := func(text string, races bool) ([]float32, error) {
+		d := emulated.OpenWith(t, emulated.Options{PTX: true, Races: races})
+		s, err := d.NewStream()
+		must(t, err)
+		m, err := d.Load("attention.half", []byte(text))
+		if err != nil {
+			return nil, errors.Join(err, s.Destroy())
+		}
+		f, err := m.Function("attend_bf16")
+		must(t, err)
+		in, out := upload(t, d, s, BF16, qkv), alloc(t, d, boards*64*width*2)
+		l := Attend(BF16, AttendArgs{Qkv: in, Y: out, Boards: boards, Heads: heads, Depth: depth, Width: width})
+		if err := errors.Join(s.Launch(f, l.Grid, l.Block, l.Shared, l.Args), s.Synchronize()); err != nil {
+			return nil, err
+		}
+		got := download(t, s, BF16, out, boards*64*width)
+		must(t, errors.Join(s.Destroy(), m.Unload()))
+		return got, nil
+	}
+	text, err := ptx("attention.half")
+	must(t, err)
+	d, k, s := open(t)
+	a := AttendArgs{Qkv: upload(t, d, s, BF16, qkv), Y: alloc(t, d, boards*64*width*2), Boards: boards, Heads: heads, Depth: depth, Width: width}
+	run(t, k, s, Attend(BF16, a))
+	want := download(t, s, BF16, a.Y, boards*64*width)
+	differ := func(got []float32) (most float64) {
+		for i := range got {
+			if d := math.Abs(float64(got[i] - want[i])); !(d <= most) {
+				most = d
+			}
+		}
+		return most
+	}
+	for _, races := range []bool{false, true} {
+		if got, err := attend(string(text), races); err != nil || !(differ(got) < 4*unitRoundoff(BF16)) {
+			t.Fatalf("the PTX as it is: %v, differs by %g", err, differ(got))
+		}
+	}
+	body := strings.Index(string(text), ".entry attend_bf16(")
+	change := func(pattern, by string) string {
+		at := regexp.MustCompile(pattern).FindStringSubmatchIndex(string(text[body:]))
+		if at == nil {
+			t.Fatalf("no %s", pattern)
+		}
+		return string(text[:body+at[0]]) + string(regexp.MustCompile(pattern).ExpandString(nil, by, string(text[body:]), at)) + string(text[body+at[1]:])
+	}
+	if got, err := attend(change(`(mma\S+\s+\{[^}]*\},\s*\{)(%\w+),\s*(%\w+)`, "$1$3, $2"), false); err != nil || differ(got) < 0.05 {
+		t.Errorf("registers exchanged: %v, differs by %g", err, differ(got))
+	}
+	if _, err := attend(change(`(?s)(bar\.sync\s+0;.*?)bar\.sync\s+0;`, "$1"), true); err == nil || !strings.Contains(err.Error(), "attention.half.ptx:") {
+		t.Errorf("no barrier: %v", err)
+	}
+	if _, err := attend(change(`bar\.sync\s+0;`, "vote.sync.any.pred %p1, %p1, -1;"), false); err == nil || !strings.Contains(err.Error(), "no instruction vote.sync.any.pred") {
+		t.Errorf("an instruction that is not known: %v", err)
 	}
 }

@@ -7,13 +7,10 @@
 #define PREPARE_THREADS 256
 #define FINISH_THREADS 1024
 
-// rounded_product is x*y rounded to fp32: the product of two floats is exact in
-// double, and the compiler cannot fuse it with what follows.
-DEVICE float rounded_product(float x, float y) { return (float)((double)x * y); }
-
-// averaged is the new value of the average; with keep 0 the old one may be anything.
+// averaged is the new value of the average; with keep 0 the old one may be anything. Its
+// products are rounded: the compiler does not fuse __fmul_rn with what follows.
 DEVICE float averaged(float old, float w, float keep, float add) {
-	return keep == 0 ? w : rounded_product(keep, old) + rounded_product(add, w);
+	return keep == 0 ? w : __fmul_rn(keep, old) + __fmul_rn(add, w);
 }
 
 DEVICE bool is_finite(double x) { return x - x == 0; }

@@ -43,7 +43,7 @@ func compile(t task) ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	out := filepath.Join(dir, "out.ptx")
-	cmd := exec.Command(nvcc(), append(t.variant.Flags(), "-o", out, t.name+".cu")...)
+	cmd := exec.Command(nvcc(), append(t.variant.Flags(), "-I.", "-o", out, t.name+".cu")...)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, text)
 	}

@@ -49,10 +49,17 @@ type task struct {
 	header  string
 }
 
-// path returns the file of the module.
+// path returns the file of the module: in ptx, of tests beside the source.
 func (t task) path() string {
-	return filepath.Join("ptx", t.name+"."+t.variant.Name+".ptx.gz")
+	file := t.name + "." + t.variant.Name + ".ptx.gz"
+	if t.name == primitives {
+		return file
+	}
+	return filepath.Join("ptx", file)
 }
+
+// primitives is what tests run on a GPU to see that the emulator is right of it.
+const primitives = "testdata/primitives"
 
 // run does what the flags say in the current folder.
 func run(check, resources bool) error {
@@ -96,8 +103,11 @@ func list() ([]task, error) {
 		return nil, err
 	}
 	var tasks []task
-	for _, name := range names {
+	for _, name := range append(names, primitives) {
 		for _, v := range source.Variants {
+			if name == primitives && v.Name != "half" {
+				continue
+			}
 			header, err := source.Header(".", name, v)
 			if err != nil {
 				return nil, err
@@ -105,7 +115,7 @@ func list() ([]task, error) {
 			tasks = append(tasks, task{name, v, header})
 		}
 	}
-	if len(tasks) == 0 {
+	if len(names) == 0 {
 		return nil, fmt.Errorf("no .cu file here: run it in nn/cuda/kernels")
 	}
 	return tasks, nil
