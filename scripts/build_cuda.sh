@@ -2,14 +2,17 @@
 # Builds the GPU program, bin/chessbrain-cuda (or the path given): CUDA's headers and the stub of its driver library are
 # needed, a GPU is not. Looked for in $CUDA_HOME, /usr/local/cuda, /opt/cuda and where Debian has them.
 #
-# usage: scripts/build_cuda.sh [PROGRAM]     variables: CUDA_HOME, GO=go, CGO_CFLAGS, CGO_LDFLAGS
+# usage: scripts/build_cuda.sh [PROGRAM]              variables: CUDA_HOME, GO=go, CGO_CFLAGS, CGO_LDFLAGS
+#        scripts/build_cuda.sh PROGRAM PACKAGE      the tests of a package, which run on a GPU with CHESSBRAIN_TEST_GPU=0
 set -euo pipefail
 for word; do # anywhere: the lines above, and nothing else
 	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
 done
-[[ $# -le 1 && ${1:-} != -* ]] || { echo "build_cuda: \"$*\": want the path of the program; --help says more" >&2; exit 2; }
+[[ $# -le 2 && ${1:-} != -* ]] || { echo "build_cuda: \"$*\": want the path of the program; --help says more" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 out=${1:-bin/chessbrain-cuda}
+what=(build) package=${2:-./cmd/chessbrain}
+[ -z "${2:-}" ] || what=(test -c)
 
 include='' lib=''
 for home in ${CUDA_HOME:+"$CUDA_HOME"} /usr/local/cuda /opt/cuda /usr; do
@@ -38,7 +41,7 @@ fi
 
 # Calls of the driver are bound when they are made: gorgonia.org/cu names some that older drivers lack.
 CGO_ENABLED=1 CGO_CFLAGS="-O2 -I$include ${CGO_CFLAGS:-}" CGO_LDFLAGS="-L$lib ${CGO_LDFLAGS:-}" \
-	"${GO:-go}" build -trimpath -tags chessbrain_cuda -ldflags='-s -w -extldflags=-Wl,-z,lazy' -o "$out" ./cmd/chessbrain
+	"${GO:-go}" "${what[@]}" -trimpath -tags chessbrain_cuda -ldflags='-s -w -extldflags=-Wl,-z,lazy' -o "$out" "$package"
 
 # Where it runs there is a driver and a C library, and nothing else of CUDA.
 if command -v readelf >/dev/null; then

@@ -86,7 +86,7 @@ func TestScriptsRefuseDashes(t *testing.T) {
 	var tried []string
 	for _, line := range []string{
 		"amx_emulated.sh -x", "bench_peers.sh -x", "bench_plugins.sh -x", "build_cuda.sh -x", "check_cuda.sh -x", "check_lc0.sh -x",
-		"check_loop.sh -x", "check_loop.sh run -x", "demo/run_training_cycle.sh -x", "emulated_gpu.sh -x", "endgames.sh -x",
+		"check_loop.sh -x", "check_loop.sh run -x", "demo/run_training_cycle.sh -x", "emulated_gpu.sh -x", "endgames.sh -x", "first_gpu.sh -x", "first_gpu.sh pack -x",
 		"export_model_for_selfplay.sh -x base 1", "export_model_for_selfplay.sh a -x 1",
 		"external_games.sh -x", "fuzz.sh -x", "learn_chess.sh -x", "precision_curves.sh -x", "producers.sh 1 -x", "producers.sh stop -x", "speedrun.sh -x", "watch_pictures.sh -x .",
 		"shuffle.sh -x tmp 1", "shuffle.sh base -x 1",
