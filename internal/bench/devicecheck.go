@@ -34,7 +34,7 @@ type CheckOptions struct {
 // DefaultCheckOptions has every form of every layer, and sizes beside every tile.
 func DefaultCheckOptions() CheckOptions {
 	o := CheckOptions{Batches: []int{1, 2, 3, 5, 17, 64, 131, 256, 1000, 4096}, Rows: []int{1, 7, 130, 257}, Seed: rand.Uint64()}
-	for _, name := range []string{"64x6", "128x10", "32x2-plain-scalar-noml", "48x2-mish", "24x2-classical", "112x1-se2-mish-scalar", "256x2", "272x1-plain"} {
+	for _, name := range []string{"64x6", "128x10", "32x2-plain-scalar-noml", "48x2-mish", "24x2-classical", "112x1-se2-mish-scalar", "256x2", "272x1-plain", "64x2x4h-dense-smolgen-mish", "48x2-attention"} {
 		a, err := nn.ParseArch(name)
 		if err != nil {
 			panic(err)
@@ -115,7 +115,7 @@ func sharpen(ctx context.Context, net *nn.Net, seed uint64) error {
 	}
 	factor := float32(logitSize / math.Sqrt(sum/float64(n)))
 	for i, s := range nn.Specs(net.Arch) {
-		if s.Name == "policy.conv2.weight" || s.Name == "policy.fc.weight" || s.Name == "value.fc2.weight" {
+		if s.Name == "policy.conv2.weight" || s.Name == "policy.fc.weight" || s.Name == "policy.q.weight" || s.Name == "value.fc2.weight" {
 			for j := range net.Params[i].Data {
 				net.Params[i].Data[j] *= factor
 			}
@@ -158,6 +158,9 @@ func (c *deviceCheck) net(ctx context.Context, net *nn.Net) error {
 			return fmt.Errorf("inference in %s: %w", p, err)
 		}
 	}
+	if cuda.Trains(net.Arch) != nil {
+		return nil
+	}
 	for _, rows := range c.o.Rows {
 		for _, k := range trainingChecks {
 			if err := c.training(ctx, net, k, rows); err != nil {
@@ -198,8 +201,13 @@ func unit(p device.Precision) float64 {
 	return map[device.Precision]float64{device.FP32: 1.0 / (1 << 24), device.FP16: 1.0 / (1 << 12), device.BF16: 1.0 / (1 << 9)}[p]
 }
 
-// layers is how many rounded layers lie between input and outputs.
-func layers(a nn.Arch) float64 { return float64(2*len(a.Blocks) + 1) }
+// layers is how many rounded layers lie between input and outputs; an encoder has six.
+func layers(a nn.Arch) float64 {
+	if a.Attention() {
+		return float64(6*len(a.Blocks) + 4)
+	}
+	return float64(2*len(a.Blocks) + 1)
+}
 
 // inference compares every batch size with the CPU, and the answers of all with those
 // of the largest, which must have the same bits. Rounding errors of the layers add up in
