@@ -159,10 +159,13 @@ func (c *climb) play(ctx context.Context, r *opponent) error {
 			return nil
 		}
 	}
-	err := r.pairing.play(ctx, min(len(r.games)&^1+batch, c.options.Games))
+	games := min(len(r.games)&^1+batch, c.options.Games)
+	err := r.pairing.play(ctx, games)
 	if err != nil && ctx.Err() == nil && r.NeedsEngine() {
 		if _, again := r.Player(c.options.Engine); again != nil {
 			r.trouble, err = again.Error(), nil
+		} else { // an engine may be late once, where the machine is busy
+			err = r.pairing.play(ctx, games)
 		}
 	}
 	r.noteFailures()

@@ -42,6 +42,15 @@ func fakeEngine(mode string) {
 	case "cheats":
 		nodes = 1_000_000
 	}
+	if path, ok := strings.CutPrefix(mode, "starts "); ok { // the file has a point for each start; at the last of them it ends
+		left, _ := os.ReadFile(path)
+		if string(left) == "." {
+			os.Remove(path)
+			os.Exit(7)
+		} else if len(left) > 0 {
+			os.WriteFile(path, left[1:], 0o600)
+		}
+	}
 	in, rng, moves := bufio.NewScanner(os.Stdin), rand.New(rand.NewPCG(1, 2)), 0
 	var line *chess.History
 	for in.Scan() {
@@ -219,6 +228,21 @@ func TestEngineFails(t *testing.T) {
 	o.Engine = nil
 	if r, err = Climb(t.Context(), arena.Greedy(), arena.LogPlayer{Name: "greedy"}, o); err != nil || r.Games != 4 || r.Rungs[1].Trouble == "" {
 		t.Errorf("%v, %+v", err, r)
+	}
+}
+
+// An engine that does not start once, in the middle of a climb, is tried again.
+func TestEngineStartsLate(t *testing.T) {
+	o := options(t)
+	o.Games, o.Workers, o.Rungs = 4, 1, []string{"skill-0"}
+	left := filepath.Join(t.TempDir(), "left")
+	o.Engine = fake(t, "starts "+left)
+	if err := os.WriteFile(left, []byte(".."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Climb(t.Context(), arena.Greedy(), arena.LogPlayer{Name: "greedy"}, o)
+	if _, there := os.Stat(left); err != nil || r.Games != 4 || r.Rungs[0].Trouble != "" || there == nil {
+		t.Errorf("%v, %+v, failed: %t", err, r, there != nil)
 	}
 }
 
