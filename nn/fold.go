@@ -111,6 +111,19 @@ func Flatten(n *Net) *Net {
 	return out
 }
 
+// Scaled returns a copy of d with its outputs times factor.
+func (d Dense) Scaled(factor float64) Dense {
+	times := func(v []float32) []float32 {
+		out := make([]float32, len(v))
+		for i, x := range v {
+			out[i] = float32(float64(x) * factor)
+		}
+		return out
+	}
+	d.Weight, d.Bias = times(d.Weight), times(d.Bias)
+	return d
+}
+
 // dense returns fully connected layers, whose data is shared.
 func (n *Net) dense(names ...string) (list []Dense) {
 	for _, name := range names {

@@ -47,6 +47,8 @@ chmod +x chessbrain-cuda ./*.test
 : >"$OUT/page.txt"
 : >"$OUT/figures.json"
 PATH=$PATH:/usr/local/cuda/bin
+# Containers have the driver's library where the loader does not look.
+ldconfig -p | grep -q libcuda.so.1 || export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}/usr/local/nvidia/lib64:/usr/local/nvidia/lib
 bad=0
 
 # step NAME SECONDS PROVES FAILS COMMAND...: PROVES is what success shows, FAILS what a failure means.
@@ -86,8 +88,9 @@ if [ -n "${QUICK:-}" ]; then
 fi
 sources='Modules|Mirror|Structs|KernelArguments|EveryKernel|PTX|Launches' # tests that read the sources
 
+# shellcheck disable=SC2016 # bash -c has it
 with nvidia-smi machine 20 "there is a GPU and a driver" "no GPU can be seen: look at /dev/nvidia* and LD_LIBRARY_PATH" \
-	bash -c 'nvidia-smi && nvidia-smi -q -d CLOCK && ls /dev/nvidia* && ldconfig -p | grep libcuda.so.1'
+	bash -c 'nvidia-smi && nvidia-smi -q -d CLOCK && ls /dev/nvidia* && { ldconfig -p | grep libcuda.so.1 || echo "LD_LIBRARY_PATH=$LD_LIBRARY_PATH"; }'
 # shellcheck disable=SC2016 # bash -c has them
 with ptxas assembler 60 "its assembler takes the PTX, and no kernel spills registers" "a kernel spills with this ptxas: it is slower than counted, not wrong" \
 	bash -c 'set -o pipefail; at=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -d .) || at=90

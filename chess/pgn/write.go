@@ -66,7 +66,7 @@ func writeTags(sb *strings.Builder, g *Game, result string) error {
 			continue
 		}
 		if !tagName(t[0]) || len(t[0]) > 255 {
-			return fmt.Errorf("write PGN: tag name %q: want letters, digits and _", t[0])
+			return fmt.Errorf("write PGN: tag name %q: want up to 255 letters, digits and _", t[0])
 		}
 		own[t[0]] = true
 		tag(t[0], t[1])

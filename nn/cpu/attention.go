@@ -76,14 +76,6 @@ func stacked(p kernel.Precision, layers ...nn.Dense) kernelMat {
 	return packDense(all, p)
 }
 
-// scaled returns d with its outputs times factor.
-func scaled(d nn.Dense, factor float64) nn.Dense {
-	d.Weight, d.Bias = slices.Clone(d.Weight), slices.Clone(d.Bias)
-	kernel.Scale(d.Weight, float32(factor))
-	kernel.Scale(d.Bias, float32(factor))
-	return d
-}
-
 func packAttention(n *nn.Net, p kernel.Precision) *attentionBody {
 	k, a := attentionPacker{n, p}, n.Arch
 	first := a.Blocks[0]
@@ -115,7 +107,7 @@ func (k attentionPacker) stack(name func(int) string, from int, blocks []nn.Bloc
 	for i, block := range blocks {
 		name := name(from + i)
 		e := encoder{
-			qkv: stacked(k.p, scaled(n.Dense(name+".q"), 1/math.Sqrt(float64(s.depth))), n.Dense(name+".k"), n.Dense(name+".v")),
+			qkv: stacked(k.p, n.Dense(name+".q").Scaled(1/math.Sqrt(float64(s.depth))), n.Dense(name+".k"), n.Dense(name+".v")),
 			out: k.dense(name + ".out"), ln1: k.norm(name + ".ln1"), ln2: k.norm(name + ".ln2"), ffn: k.feedForward(name, block),
 		}
 		if block.Kind == nn.BlockSmolgen {
@@ -302,7 +294,7 @@ func packAttentionPolicy(n *nn.Net, l nn.Layers, p kernel.Precision) *attentionP
 		return d
 	}
 	out := &attentionPolicy{
-		embedding: packDense(l.Dense[0], p), qk: stacked(p, pad(scaled(l.Dense[1], 1/math.Sqrt(float64(units)))), pad(l.Dense[2])),
+		embedding: packDense(l.Dense[0], p), qk: stacked(p, pad(l.Dense[1].Scaled(1/math.Sqrt(float64(units)))), pad(l.Dense[2])),
 		units: padded, act: kernel.ActOf(a.PolicyActivation()), moves: encoding.AttentionPolicyIndex(),
 	}
 	if h := *a.Head(nn.Policy); h.Encoders > 0 {

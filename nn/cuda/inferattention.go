@@ -16,23 +16,23 @@ const attentionLimit = 256
 
 // attentionBody is the body of an attention net.
 type attentionBody struct {
-	said     part // T [64][64], encoding.SquareMap; none where the men say it
-	men      layer
+	said     part  // T [64][64], encoding.SquareMap; none where the men say it
+	men      layer // taps are 0 without
 	fc       layer
 	width    int // of what is said to a square
 	norm     norm
-	mul, add part // gates, [64][padded]
-	dense    bool
-	ffn      feedForward
+	mul, add part        // gates, [64][padded]
+	ffn      feedForward // where the men say it
 	stack    encoderStack
 }
 
-// norm is a layer norm over the columns whose number modulo group is below real; gamma is
-// none without.
+// norm is a layer norm over the columns whose number modulo group is below real.
 type norm struct {
 	gamma, beta part
 	group, real int
 }
+
+var noNorm = norm{gamma: none}
 
 // feedForward is two layers on each square and the norm of their sum with the input.
 type feedForward struct {
@@ -65,11 +65,6 @@ type attentionPolicy struct {
 	act               int32
 	promotion, places part
 	stack             encoderStack
-}
-
-// innerActivation returns that of the kernels of attention.cu.
-func innerActivation(name string) int32 {
-	return map[string]int32{nn.Mish: kernels.ActMish, nn.ReLU2: kernels.ActReLU2, nn.Swish: kernels.ActSwish, nn.SELU: kernels.ActSELU, nn.ReLU: kernels.ActReLU}[name]
 }
 
 // squares packs a fully connected layer on each square.
@@ -114,15 +109,15 @@ func (n *layeredNet) norm(from *nn.Net, name string) norm {
 }
 
 func (n *layeredNet) feedForward(from *nn.Net, name, normName string, b nn.Block) feedForward {
-	return feedForward{n.squares(from.Dense(name + ".ffn1")), n.squares(from.Dense(name + ".ffn2")), innerActivation(b.HiddenActivation), n.norm(from, name+"."+normName)}
+	return feedForward{n.squares(from.Dense(name + ".ffn1")), n.squares(from.Dense(name + ".ffn2")), activation(b.HiddenActivation), n.norm(from, name+"."+normName)}
 }
 
 // packAttention adds the body of an attention net.
 func (n *layeredNet) packAttention(from *nn.Net) *attentionBody {
 	first := from.Arch.Blocks[0]
-	b := &attentionBody{said: none, width: encoding.NumSquares, norm: norm{gamma: none}, mul: none, add: none, dense: first.Kind == nn.BlockDenseEmbedding}
+	b := &attentionBody{said: none, width: encoding.NumSquares, norm: noNorm, mul: none, add: none}
 	b.fc = n.squares(from.Dense("input.fc"))
-	if b.dense {
+	if first.Kind == nn.BlockDenseEmbedding {
 		b.width = first.Positions
 		b.men = n.row(from.Dense("input.men"))
 		b.norm, b.ffn = n.norm(from, "input.ln1"), n.feedForward(from, "input", "ln2", first)
@@ -154,7 +149,7 @@ func (n *layeredNet) packStack(from *nn.Net, name func(int) string, first int, b
 	for i, b := range blocks {
 		name := name(first + i)
 		e := encoder{
-			qkv: n.stackedSquares(scaled(from.Dense(name+".q"), s.depth), from.Dense(name+".k"), from.Dense(name+".v")),
+			qkv: n.stackedSquares(from.Dense(name+".q").Scaled(1/math.Sqrt(float64(s.depth))), from.Dense(name+".k"), from.Dense(name+".v")),
 			out: n.squares(from.Dense(name + ".out")), norm: n.norm(from, name+".ln1"), ffn: n.feedForward(from, name, "ln2", b),
 		}
 		if b.Kind == nn.BlockSmolgen {
@@ -165,7 +160,7 @@ func (n *layeredNet) packStack(from *nn.Net, name func(int) string, first int, b
 			fc1.Weight, fc1.In = spread(fc1.Weight, b.Compressed, e.compress.co), encoding.NumSquares*e.compress.co
 			fc2.Weight, fc2.Bias, fc2.Out = spread(fc2.Weight, units*fc2.In, wide*fc2.In), spread(fc2.Bias, units, wide), b.Heads*wide
 			e.fc1, e.fc2 = n.row(fc1), n.row(fc2)
-			e.norm1, e.norm2, e.act = n.norm(from, name+".ln1"), n.spreadNorm(from, name+".ln2", units), innerActivation(b.SmolgenActivation)
+			e.norm1, e.norm2, e.act = n.norm(from, name+".ln1"), n.spreadNorm(from, name+".ln2", units), activation(b.SmolgenActivation)
 		}
 		s.encoders = append(s.encoders, e)
 	}
@@ -180,26 +175,12 @@ func (s *encoderStack) hasSmolgen() bool {
 	return len(s.encoders) > 0 && s.encoders[0].compress.taps > 0
 }
 
-// scaled returns queries divided by the root of how many numbers are multiplied.
-func scaled(d nn.Dense, count int) nn.Dense {
-	by := 1 / math.Sqrt(float64(count))
-	times := func(v []float32) []float32 {
-		out := make([]float32, len(v))
-		for i, x := range v {
-			out[i] = float32(float64(x) * by)
-		}
-		return out
-	}
-	d.Weight, d.Bias = times(d.Weight), times(d.Bias)
-	return d
-}
-
 // packAttentionPolicy adds an attention policy head, whose layers are nn.Fold's.
 func (n *layeredNet) packAttentionPolicy(from *nn.Net, h nn.Head, l nn.Layers) *attentionPolicy {
 	units := l.Dense[1].Out
 	p := &attentionPolicy{
-		embedding: n.squares(l.Dense[0]), act: innerActivation(from.Arch.PolicyActivation()),
-		qk: n.stackedSquares(scaled(l.Dense[1], units), l.Dense[2]), places: n.blob.add(bytesOf(encoding.AttentionPolicyIndex()[:])),
+		embedding: n.squares(l.Dense[0]), act: activation(from.Arch.PolicyActivation()),
+		qk: n.stackedSquares(l.Dense[1].Scaled(1/math.Sqrt(float64(units))), l.Dense[2]), places: n.blob.add(bytesOf(encoding.AttentionPolicyIndex()[:])),
 	}
 	rows := l.Dense[3].Weight // queen, rook, bishop, all
 	var promotions []float32
@@ -227,10 +208,12 @@ func (n *layeredNet) layoutAttention(next func(elements int) driver.Ptr) (w atte
 	const squares = encoding.NumSquares
 	var y, hidden, qkv, compressed, smolgen1, smolgen2, smolgen int
 	need := func(s *encoderStack) {
-		for _, e := range s.encoders[:min(1, len(s.encoders))] {
-			y, hidden, qkv = max(y, e.out.co), max(hidden, e.ffn.in.co), max(qkv, e.qkv.co)
-			compressed, smolgen1, smolgen2, smolgen = max(compressed, e.compress.co), max(smolgen1, e.fc1.co), max(smolgen2, e.fc2.co), max(smolgen, s.smolgen.co*s.smolgen.perBoard)
+		if len(s.encoders) == 0 {
+			return
 		}
+		e := &s.encoders[0]
+		y, hidden, qkv = max(y, e.out.co), max(hidden, e.ffn.in.co), max(qkv, e.qkv.co)
+		compressed, smolgen1, smolgen2, smolgen = max(compressed, e.compress.co), max(smolgen1, e.fc1.co), max(smolgen2, e.fc2.co), max(smolgen, s.smolgen.co*s.smolgen.perBoard)
 	}
 	if b := n.attention; b != nil {
 		w.input = next(squares * b.fc.ci)
@@ -247,34 +230,33 @@ func (n *layeredNet) layoutAttention(next func(elements int) driver.Ptr) (w atte
 	return w
 }
 
-// finish appends the norm, or without gamma the activation alone, of scale*x + skip.
-func (k *layeredLaunches) finish(x, skip, y driver.Ptr, m norm, act int32, scale, epsilon float32, l layer, gates ...part) {
-	a := kernels.LayerNormArgs{
-		X: x, Skip: skip, Gamma: k.net.blob.at(m.gamma), Y: y, Act: act, Scale: scale, Epsilon: epsilon,
-		Rows: int32(k.boards * l.perBoard), Width: int32(l.co), Group: int32(l.co), Real: int32(l.co),
-	}
+// finish appends the end of a layer: a, whose rows and norm it fills in.
+func (k *layeredLaunches) finish(l layer, m norm, a kernels.LayerNormArgs) {
+	a.Rows, a.Width, a.Group, a.Real = int32(k.boards*l.perBoard), int32(l.co), int32(l.co), int32(l.co)
 	if m.gamma != none {
-		a.Beta, a.Group, a.Real = k.net.blob.at(m.beta), int32(m.group), int32(m.real)
-	}
-	if len(gates) > 0 {
-		a.Mul, a.Add = k.net.blob.at(gates[0]), k.net.blob.at(gates[1])
+		a.Gamma, a.Beta, a.Group, a.Real = k.net.blob.at(m.gamma), k.net.blob.at(m.beta), int32(m.group), int32(m.real)
 	}
 	k.list = append(k.list, kernels.LayerNorm(k.net.typ, a))
+}
+
+// activate appends an activation, with a norm behind it or none, in place.
+func (k *layeredLaunches) activate(l layer, m norm, x driver.Ptr, act int32) {
+	k.finish(l, m, kernels.LayerNormArgs{X: x, Y: x, Act: act, Scale: 1, Epsilon: nn.InnerEpsilon})
 }
 
 // attend appends the body of an attention net: x is made of the planes.
 func (k *layeredLaunches) attend(b *attentionBody) {
 	w, t, boards := k.work, k.net.typ, int32(k.boards)
 	embedding := kernels.EmbedArgs{Planes: w.planes, Said: k.net.blob.at(b.said), Y: w.attention.input, Boards: boards, SaidWidth: int32(b.width), Width: int32(b.fc.ci)}
-	if b.dense {
+	if b.men.taps > 0 {
 		k.list = append(k.list, kernels.Men(t, kernels.MenArgs{Masks: k.io.masks, Y: w.attention.men, Boards: boards}))
 		k.run(b.men, w.attention.men, kernels.ActNone, kernels.ConvArgs{Y: w.attention.said})
 		embedding.Said, embedding.ByBoard = w.attention.said, 1
 	}
 	k.list = append(k.list, kernels.Embed(t, embedding))
 	k.run(b.fc, w.attention.input, kernels.ActNone, kernels.ConvArgs{Y: w.x})
-	k.finish(w.x, 0, w.x, b.norm, k.net.act, 1, nn.InnerEpsilon, b.fc, b.mul, b.add)
-	if b.dense {
+	k.finish(b.fc, b.norm, kernels.LayerNormArgs{X: w.x, Y: w.x, Mul: k.net.blob.at(b.mul), Add: k.net.blob.at(b.add), Act: k.net.act, Scale: 1, Epsilon: nn.InnerEpsilon})
+	if b.men.taps > 0 {
 		k.feedForward(&b.ffn, w.x, b.stack.scale, nn.InnerEpsilon)
 	}
 	k.encode(&b.stack, w.x)
@@ -289,16 +271,16 @@ func (k *layeredLaunches) encode(s *encoderStack, x driver.Ptr) {
 		if s.hasSmolgen() {
 			k.run(e.compress, x, none, kernels.ConvArgs{Y: w.compressed})
 			k.run(e.fc1, w.compressed, none, kernels.ConvArgs{Y: w.smolgen1})
-			k.finish(w.smolgen1, 0, w.smolgen1, e.norm1, e.act, 1, nn.InnerEpsilon, e.fc1)
+			k.activate(e.fc1, e.norm1, w.smolgen1, e.act)
 			k.run(e.fc2, w.smolgen1, none, kernels.ConvArgs{Y: w.smolgen2})
-			k.finish(w.smolgen2, 0, w.smolgen2, e.norm2, e.act, 1, nn.InnerEpsilon, e.fc2)
+			k.activate(e.fc2, e.norm2, w.smolgen2, e.act)
 			k.run(s.smolgen, w.smolgen2, none, kernels.ConvArgs{Y: w.smolgen})
 			attention.Extra = w.smolgen
 		}
 		k.run(e.qkv, x, none, kernels.ConvArgs{Y: w.qkv})
 		k.list = append(k.list, kernels.Attend(k.net.typ, attention))
 		k.run(e.out, w.seen, none, kernels.ConvArgs{Y: w.y})
-		k.finish(w.y, x, x, e.norm, none, s.scale, s.epsilon, e.out)
+		k.finish(e.out, e.norm, kernels.LayerNormArgs{X: w.y, Skip: x, Y: x, Scale: s.scale, Epsilon: s.epsilon})
 		k.feedForward(&e.ffn, x, s.scale, s.epsilon)
 	}
 }
@@ -308,18 +290,18 @@ func (k *layeredLaunches) feedForward(f *feedForward, x driver.Ptr, scale, epsil
 	w, act := &k.work.attention, f.act
 	k.run(f.in, x, kernels.ActNone, kernels.ConvArgs{Y: w.hidden})
 	if act > kernels.ActMish { // which products do not have
-		k.finish(w.hidden, 0, w.hidden, norm{gamma: none}, act, 1, 0, f.in)
+		k.activate(f.in, noNorm, w.hidden, act)
 		act = kernels.ActNone
 	}
 	k.run(f.out, w.hidden, act, kernels.ConvArgs{Y: w.y})
-	k.finish(w.y, x, x, f.norm, kernels.ActNone, scale, epsilon, f.out)
+	k.finish(f.out, f.norm, kernels.LayerNormArgs{X: w.y, Skip: x, Y: x, Scale: scale, Epsilon: epsilon})
 }
 
 // attentionPriors appends an attention policy of x.
 func (k *layeredLaunches) attentionPriors(p *attentionPolicy) {
 	w, b := &k.work.attention, k.net.blob
 	k.run(p.embedding, k.work.x, kernels.ActNone, kernels.ConvArgs{Y: w.policy})
-	k.finish(w.policy, 0, w.policy, norm{gamma: none}, p.act, 1, 0, p.embedding)
+	k.activate(p.embedding, noNorm, w.policy, p.act)
 	k.encode(&p.stack, w.policy)
 	k.run(p.qk, w.policy, kernels.ActNone, kernels.ConvArgs{Y: w.policyQK})
 	k.list = append(k.list, kernels.AttentionPolicy(k.net.typ, kernels.AttentionPolicyArgs{

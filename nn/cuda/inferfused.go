@@ -46,11 +46,11 @@ type lastLayer struct{ weights, bias part }
 func packFused(b *blob, info driver.Info, f *nn.Folded, t kernels.Type) *fusedNet {
 	c := roundUp(f.Arch.Width(), kernels.TowerStep)
 	n := &fusedNet{typ: t, arch: f.Arch, info: info, channels: c, blob: b}
-	n.tower = kernels.TowerArgs{Channels: int32(c), Blocks: int32(len(f.Arch.Blocks) - 1), Act: activation(f.Arch), Vector: int32(c)}
+	n.tower = kernels.TowerArgs{Channels: int32(c), Blocks: int32(len(f.Arch.Blocks) - 1), Act: activation(f.Arch.Activation), Vector: int32(c)}
 	if units := int32(roundUp(f.Arch.SEUnits(), seStageUnits)); units > 0 {
 		n.tower.SeStages, n.tower.Vector = units/seStageUnits, int32(3*c)+units
 	}
-	if t == kernels.F32 || c > kernels.TowerMaxChannels || Trains(f.Arch) != nil || len(n.shapes(1)) == 0 {
+	if t == kernels.F32 || c > kernels.TowerMaxChannels || attends(f.Arch) || len(n.shapes(1)) == 0 {
 		return nil
 	}
 	n.packTower(f)
@@ -110,7 +110,7 @@ func firstLayers(f *nn.Folded) (list []firstLayer) {
 	for i, h := range f.Arch.Heads {
 		switch l := f.Heads[i]; h.Kind {
 		case nn.HeadFlattened:
-			list = append(list, firstLayer{&l.Convs[0], &l.Dense[0], activation(f.Arch)})
+			list = append(list, firstLayer{&l.Convs[0], &l.Dense[0], activation(f.Arch.Activation)})
 		case nn.PolicyClassical:
 			classical = []firstLayer{{&l.Convs[0], &l.Dense[0], kernels.ActNone}}
 		}

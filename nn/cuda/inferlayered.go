@@ -49,7 +49,7 @@ type layeredBlock struct {
 
 // packLayered adds the net from, folded, to b.
 func packLayered(b *blob, from *nn.Net, f *nn.Folded, t kernels.Type) *layeredNet {
-	n := &layeredNet{typ: t, arch: f.Arch, act: activation(f.Arch), padded: kernels.Pad(f.Arch.Width()), blob: b}
+	n := &layeredNet{typ: t, arch: f.Arch, act: activation(f.Arch.Activation), padded: kernels.Pad(f.Arch.Width()), blob: b}
 	for i, k := range f.Arch.Blocks {
 		switch l := f.Blocks[i]; k.Kind {
 		case nn.BlockInput:
@@ -117,7 +117,7 @@ func (n *layeredNet) conv(c *nn.Conv) layer {
 }
 
 func (n *layeredNet) limit() int {
-	if n.attention != nil || n.attentionPolicy != nil {
+	if attends(n.arch) {
 		return attentionLimit
 	}
 	return layeredLimit
@@ -145,7 +145,10 @@ func (n *layeredNet) layout(base driver.Ptr, boards int) (w layeredWork) {
 	}
 	t, squares := n.typ.Size(), encoding.NumSquares
 	w.planes = next(squares*encoding.NumPlanes, t)
-	w.x, w.h, w.z = next(squares*n.padded, t), next(squares*n.padded, t), next(squares*n.padded, t)
+	w.x = next(squares*n.padded, t)
+	if n.attention == nil || n.policy[0].taps == 9 {
+		w.h, w.z = next(squares*n.padded, t), next(squares*n.padded, t)
+	}
 	w.logits = next(n.policyWidth(), 4)
 	flat := max(n.value[0].co, n.movesLeft[0].co)
 	if n.policy[1].perBoard == 1 {

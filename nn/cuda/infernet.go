@@ -62,6 +62,9 @@ func Computes(a nn.Arch) error { return a.Only("a GPU", played...) }
 // Trains refuses a net that this package does not train. Errors wrap nn.ErrArch.
 func Trains(a nn.Arch) error { return a.Only("training on a GPU", trained...) }
 
+// attends reports whether a net has attention, in its body or its policy.
+func attends(a nn.Arch) bool { return a.Attention() || a.Head(nn.Policy).Attends() }
+
 // NewNet packs n, with batch norm folded into the convolutions, and sends it to the
 // device; n is not kept. Close it when no new use begins. Errors wrap nn.ErrArch,
 // nn.ErrParams, nn.ErrNotFinite (also for a weight above fp16's 65504) or
@@ -101,7 +104,7 @@ func fitsType(n *nn.Net, f *nn.Folded, t kernels.Type) error {
 			errs = append(errs, fmt.Errorf("%w: weight %d of %s is %g, fp16 ends at %d: use bf16", nn.ErrNotFinite, i, what, weights[i], most))
 		}
 	}
-	if Trains(n.Arch) != nil { // attention: most of it is not folded
+	if attends(n.Arch) { // most of it is not folded
 		for i, s := range nn.Specs(n.Arch) {
 			if s.Kind == nn.Weight {
 				check(s.Name, n.Params[i].Data)
@@ -153,12 +156,9 @@ func (n *Net) release() error {
 	return nil
 }
 
-// activation returns that of the kernels.
-func activation(a nn.Arch) int32 {
-	if a.Activation == nn.Mish {
-		return kernels.ActMish
-	}
-	return kernels.ActReLU
+// activation returns that of the kernels: of all of them the first two.
+func activation(name string) int32 {
+	return map[string]int32{nn.ReLU: kernels.ActReLU, nn.Mish: kernels.ActMish, nn.ReLU2: kernels.ActReLU2, nn.Swish: kernels.ActSwish, nn.SELU: kernels.ActSELU}[name]
 }
 
 // policyPlaces says where the logit of a policy index lies in the output of a head of

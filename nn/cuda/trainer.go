@@ -91,7 +91,7 @@ func (d *Device) NewTrainer(cfg device.Config) (*Trainer, error) {
 	if cfg.Optimizer == "nadamw" {
 		return nil, fmt.Errorf("%w: training on a GPU has no optimizer NADAMW: take ADAMW, or train with --device cpu", nn.ErrArch)
 	}
-	t := &Trainer{dev: d, cfg: cfg, typ: typ, act: activation(cfg.Arch), layout: newLayout(cfg.Arch), mem: memory{d: d.driver}}
+	t := &Trainer{dev: d, cfg: cfg, typ: typ, act: activation(cfg.Arch.Activation), layout: newLayout(cfg.Arch), mem: memory{d: d.driver}}
 	t.cfg.Terms = slices.Clone(cfg.Terms)
 	for i := range t.cfg.Terms {
 		term := &t.cfg.Terms[i]

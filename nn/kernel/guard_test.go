@@ -47,7 +47,7 @@ func TestStaysInBounds(t *testing.T) {
 			t.Run(fmt.Sprint(s, low), func(t *testing.T) {
 				forTiers(t, func(t *testing.T) {
 					if ActiveTier() == Generic {
-						return // Go looks after its own
+						return // plain Go checks its bounds itself
 					}
 					mem := func(n int) []float32 { return guarded(t, rng, n, low) }
 					for _, p := range precisions() {

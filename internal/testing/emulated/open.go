@@ -80,6 +80,9 @@ func OpenWith(tb testing.TB, o Options) driver.Device {
 	return c
 }
 
+// RacesFound says why Options.Races finds none here, or returns nil.
+func RacesFound() error { return checkedSupported() }
+
 // Only skips a test of what no GPU does where tests run on one.
 func Only(tb testing.TB) {
 	tb.Helper()

@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // What is run of PTX: that of nvcc 11.8 for this project's kernels. Registers are C++
@@ -236,8 +238,8 @@ func (t *translation) set(register, expression, typ string) string {
 	return fmt.Sprintf("%s = (%s)(%s)(%s);", variable(register), to, c, expression)
 }
 
-// address is that of an operand in brackets.
-func (t *translation) address(o, space string) string {
+// address is that of an operand in brackets, of shared memory or any other.
+func (t *translation) address(o string, shared bool) string {
 	m := addressForm.FindStringSubmatch(o)
 	if m == nil {
 		panic("address " + o)
@@ -251,10 +253,33 @@ func (t *translation) address(o, space string) string {
 		return fmt.Sprintf("(emulated_shared + (%s))", offset)
 	case strings.HasSuffix(base, "_param_0"):
 		return fmt.Sprintf("((char*)&a + (%s))", offset)
-	case space == "shared":
+	case shared:
 		return fmt.Sprintf("(emulated_shared + (int32_t)((uint32_t)%s + (%s)))", variable(base), offset)
 	}
 	return fmt.Sprintf("((char*)(%s + (%sll)))", variable(base), offset)
+}
+
+// instructions are those that are known beside expressions and whole names, with the words
+// that may stand between name and types.
+var instructions = map[string]string{
+	"ret": "", "bra": "", "ld": "global shared local param volatile v2 v4", "st": "global shared local volatile v2 v4", "mov": "", "cvta": "to global shared local",
+	"setp": "lt le gt ge eq ne ltu leu gtu geu equ neu nan", "selp": "", "cvt": "rn", "mad": "lo", "shl": "", "shr": "",
+	"add": "", "sub": "", "mul": "rn lo wide", "and": "", "or": "", "xor": "", "div": "rn", "rem": "", "max": "",
+}
+
+// check panics at an instruction that is not known.
+func check(op string, parts []string) {
+	last := len(parts) - 1 // the type
+	if parts[0] == "cvt" {
+		last--
+	}
+	words, known := instructions[parts[0]]
+	for _, word := range parts[1:max(1, last)] {
+		known = known && slices.Contains(strings.Fields(words), word)
+	}
+	if !known && op != "bra.uni" {
+		panic("no instruction " + op)
+	}
 }
 
 // Operators and comparisons; those that hold of NaN end in u.
@@ -285,18 +310,34 @@ func (t *translation) instruction(op string, o []string) string {
 		return t.set(o[0], fmt.Sprintf(e, values(typ, 1)...), typ)
 	}
 	switch parts[0] {
-	case "ret":
-		return "return;"
-	case "bra":
-		return "goto " + strings.TrimPrefix(o[0], "$") + ";"
 	case "bar":
-		return map[string]string{"bar.sync 0": "sync_threads();", "bar.warp.sync -1": "sync_warp();"}[op+" "+o[0]]
+		if code := map[string]string{"bar.sync 0": "sync_threads();", "bar.warp.sync -1": "sync_warp();"}[op+" "+o[0]]; code != "" {
+			return code
+		}
 	case "shfl":
 		return t.shuffle(op, o)
 	case "cp":
 		return t.copyAsync(op, o)
 	case "ldmatrix", "mma":
 		return t.matrix(op, o)
+	}
+	switch op {
+	case "bfi.b32":
+		return fmt.Sprintf("{ uint32_t mask = left<uint32_t>(ones(%s), %s); %s }", t.value(o[4], "u32"), t.value(o[3], "u32"),
+			t.set(o[0], fmt.Sprintf("(%s & ~mask) | (left<uint32_t>(%s, %s) & mask)", t.value(o[2], "u32"), t.value(o[1], "u32"), t.value(o[3], "u32")), "u32"))
+	case "bfe.u32":
+		return t.set(o[0], fmt.Sprintf("%s >> %s & ones(%s)", values("u32", 1)...), "u32")
+	case "dp2a.lo.u32.u32":
+		return t.set(o[0], fmt.Sprintf("%[3]s + (%[1]s & 0xffff) * (%[2]s & 0xff) + (%[1]s >> 16) * (%[2]s >> 8 & 0xff)", values("u32", 1)...), "u32")
+	case "mul.hi.s32":
+		return t.set(o[0], fmt.Sprintf("(int32_t)((int64_t)%s * %s >> 32)", values(typ, 1)...), typ)
+	}
+	check(op, parts)
+	switch parts[0] {
+	case "ret":
+		return "return;"
+	case "bra":
+		return "goto " + strings.TrimPrefix(o[0], "$") + ";"
 	case "ld", "st":
 		return t.access(parts, o)
 	case "mov":
@@ -316,33 +357,18 @@ func (t *translation) instruction(op string, o []string) string {
 	case "shl", "shr":
 		function := map[string]string{"shl": "left", "shr": "right"}[parts[0]]
 		return t.set(o[0], fmt.Sprintf("%s<%s>(%s, %s)", function, ctypes[typ], t.value(o[1], typ), t.value(o[2], "u32")), typ)
-	case "bfi":
-		return fmt.Sprintf("{ uint32_t mask = left<uint32_t>(ones(%s), %s); %s }", t.value(o[4], "u32"), t.value(o[3], "u32"),
-			t.set(o[0], fmt.Sprintf("(%s & ~mask) | (left<uint32_t>(%s, %s) & mask)", t.value(o[2], "u32"), t.value(o[1], "u32"), t.value(o[3], "u32")), "u32"))
-	case "bfe":
-		return t.set(o[0], fmt.Sprintf("%s >> %s & ones(%s)", values("u32", 1)...), "u32")
-	case "dp2a":
-		v := values("u32", 1)
-		return t.set(o[0], fmt.Sprintf("%[3]s + (%[1]s & 0xffff) * (%[2]s & 0xff) + (%[1]s >> 16) * (%[2]s >> 8 & 0xff)", v...), "u32")
-	case "max": // of 64 bits
+	case "max": // of integers
 		return fmt.Sprintf("{ %s x = %s, y = %s; %s }", ctypes[typ], t.value(o[1], typ), t.value(o[2], typ), t.set(o[0], "x > y ? x : y", typ))
-	}
-	operator := operators[parts[0]]
-	if operator == "" {
-		panic("no instruction " + op)
 	}
 	if parts[0] == "mul" && parts[1] == "wide" {
 		wide := map[string]string{"s32": "s64", "u32": "u64"}[typ]
 		return t.set(o[0], fmt.Sprintf("(%[1]s)%[2]s * (%[1]s)%[3]s", ctypes[wide], t.value(o[1], typ), t.value(o[2], typ)), wide)
 	}
-	if op == "mul.hi.s32" {
-		return t.set(o[0], fmt.Sprintf("(int32_t)((int64_t)%s * %s >> 32)", values(typ, 1)...), typ)
-	}
 	if parts[0] != "div" && parts[0] != "rem" {
 		typ = unsigned.Replace(typ)
 	}
 	v := values(typ, 1)
-	return t.set(o[0], fmt.Sprintf("%s %s %s", v[0], operator, v[1]), typ)
+	return t.set(o[0], fmt.Sprintf("%s %s %s", v[0], operators[parts[0]], v[1]), typ)
 }
 
 func (t *translation) shuffle(op string, o []string) string {
@@ -357,7 +383,7 @@ func (t *translation) shuffle(op string, o []string) string {
 func (t *translation) copyAsync(op string, o []string) string {
 	switch {
 	case op == "cp.async.cg.shared.global" && o[2] == "16":
-		return fmt.Sprintf("copy_async16(%s, %s, %s != 0);", t.address(o[0], "shared"), t.address(o[1], "global"), t.value(o[3], "u32"))
+		return fmt.Sprintf("copy_async16(%s, %s, %s != 0);", t.address(o[0], true), t.address(o[1], false), t.value(o[3], "u32"))
 	case op == "cp.async.commit_group":
 		return "commit_async();"
 	case op == "cp.async.wait_group":
@@ -372,7 +398,7 @@ func (t *translation) matrix(op string, o []string) string {
 	if function := map[string]string{
 		"ldmatrix.sync.aligned.m8n8.x4.shared.b16": "load_matrix_x4", "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16": "load_matrix_x4_trans",
 	}[op]; function != "" {
-		fmt.Fprintf(&code, "{ uint32_t q[4]; %s(q, %s); ", function, t.address(o[1], "shared"))
+		fmt.Fprintf(&code, "{ uint32_t q[4]; %s(q, %s); ", function, t.address(o[1], true))
 		for i, x := range d {
 			code.WriteString(t.set(x, fmt.Sprintf("q[%d]", i), "b32"))
 		}
@@ -403,7 +429,7 @@ func (t *translation) access(parts, o []string) string {
 	if load {
 		place, value = o[1], o[0]
 	}
-	address, registers := t.address(place, parts[1]), vector(value)
+	address, registers := t.address(place, slices.Contains(parts, "shared")), vector(value)
 	c := ctypes[typ]
 	if len(registers) > 1 {
 		c = map[string]string{"float": "float", "uint32_t": "uint", "double": "double"}[c] + strconv.Itoa(len(registers))
@@ -449,10 +475,8 @@ func (t *translation) compare(how, typ string, o []string) string {
 		}
 	} else if c := comparisons[strings.TrimSuffix(how, "u")]; c != "" {
 		e = "x != x || y != y || x " + c + " y"
-	} else if how == "nan" {
+	} else { // nan
 		e = "x != x || y != y"
-	} else {
-		panic("no comparison " + how)
 	}
 	return fmt.Sprintf("{ %s x = %s, y = %s; %s = %s; }", ctypes[typ], t.value(o[1], typ), t.value(o[2], typ), variable(o[0]), e)
 }
@@ -470,9 +494,16 @@ func (t *translation) convert(parts, o []string) string {
 	return t.set(o[0], fmt.Sprintf("(%s)%s", ctypes[to], t.value(o[1], from)), to)
 }
 
-// translated writes a module's PTX as a C++ file, unless it is there, and returns its path.
+// translations are the files of the PTX that this process has translated, by its hash.
+var translations sync.Map
+
+// translated writes a module's PTX as a C++ file and returns its path.
 func translated(name string, ptx []byte) (string, error) {
 	name = filepath.Base(name)
+	module := sha256.Sum256(ptx)
+	if path, ok := translations.Load(module); ok {
+		return path.(string), nil
+	}
 	text, err := translate(name, string(ptx))
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", name, err)
@@ -487,5 +518,9 @@ func translated(name string, ptx []byte) (string, error) {
 	if err := os.WriteFile(half, []byte(text), 0o600); err != nil {
 		return "", err
 	}
-	return path, os.Rename(half, path)
+	if err := os.Rename(half, path); err != nil {
+		return "", err
+	}
+	translations.Store(module, path)
+	return path, nil
 }

@@ -1,7 +1,6 @@
 // Attention nets: what stands between their matrix products, which are conv_1's. men,
 // embed, layer_norm, attend and attention_policy, each for three types.
-#include "boardrows.cuh"
-#include "args.cuh"
+#include "device.cuh"
 #include "attention_args.cuh"
 #include "tower_softmax.cuh"
 
