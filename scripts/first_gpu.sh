@@ -8,6 +8,7 @@
 # Everything goes to $OUT (default: out beside the script): page.txt, one line a step; figures.json, a line a figure; and a
 # file a step with all that was said. Exit codes: 0; 1 = a step failed; 2 = wrong usage. Variables, there:
 #   LIMIT=590   seconds for everything: what does not fit is not run
+#   LD_LIBRARY_PATH   of the driver, where the loader does not find it; where containers have it is looked, too
 #   QUICK=1     a few tests of each kind alone, for a GPU that is emulated
 # scripts/check_cuda.sh lies beside it for a second call, which compares with PyTorch.
 set -euo pipefail
