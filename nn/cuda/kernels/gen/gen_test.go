@@ -30,22 +30,25 @@ const compiled = `//
 `
 
 // folder makes a folder with a.cu and a compiler that copies what it finds in
-// out.<variant>, and goes there.
+// out.<variant>, an empty source of the tests' primitives, and goes there.
 func folder(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
 	script := "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'release 11.8, V" + source.Compiler + "'; exit; fi\n" +
 		"[ \"$5\" = -o ] || exit 9\nv=f32; [ \"$3\" = -DHALF ] && v=half\ncat out.$v >\"$6\" || { echo 'a.cu(1): error'; exit 2; }\n"
+	for _, sub := range []string{"ptx", "testdata"} {
+		if err := os.Mkdir(filepath.Join(dir, sub), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for name, text := range map[string]string{
 		"a.cu": "#include \"a.cuh\"\n#include \"emulated.h\"\n", "a.cuh": "int a;\n", "nvcc": script,
 		"out.f32": fmt.Sprintf(compiled, "sm_60"), "out.half": ".version 7.8\n.target sm_80\n.address_size 64\n",
+		primitives + ".cu": "",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := os.Mkdir(filepath.Join(dir, "ptx"), 0o755); err != nil {
-		t.Fatal(err)
 	}
 	t.Chdir(dir)
 	t.Setenv("NVCC", filepath.Join(dir, "nvcc"))
@@ -84,6 +87,11 @@ func TestGenerate(t *testing.T) {
 	}
 	if err := check(); err != nil {
 		t.Errorf("-check of what was just written: %v", err)
+	}
+	for path, exists := range map[string]bool{"testdata/primitives.half.ptx.gz": true, "testdata/primitives.f32.ptx.gz": false} {
+		if _, err := os.Stat(path); (err == nil) != exists {
+			t.Errorf("%s: %v, of the primitives half is compiled alone", path, err)
+		}
 	}
 	first, _ := os.ReadFile("ptx/a.f32.ptx.gz")
 	change(t, "out.f32", "changed") // not seen while the sources are the same
