@@ -35,7 +35,7 @@ func folder(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
 	script := "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'release 11.8, V" + source.Compiler + "'; exit; fi\n" +
-		"[ \"$5\" = -o ] || exit 9\nv=f32; [ \"$3\" = -DHALF ] && v=half\ncat out.$v >\"$6\" || { echo 'a.cu(1): error'; exit 2; }\n"
+		"[ \"$5 $6\" = '-I. -o' ] || exit 9\nv=f32; [ \"$3\" = -DHALF ] && v=half\ncat out.$v >\"$7\" || { echo 'a.cu(1): error'; exit 2; }\n"
 	for _, sub := range []string{"ptx", "testdata"} {
 		if err := os.Mkdir(filepath.Join(dir, sub), 0o755); err != nil {
 			t.Fatal(err)
