@@ -158,9 +158,6 @@ func (c *deviceCheck) net(ctx context.Context, net *nn.Net) error {
 			return fmt.Errorf("inference in %s: %w", p, err)
 		}
 	}
-	if cuda.Trains(net.Arch) != nil {
-		return nil
-	}
 	for _, rows := range c.o.Rows {
 		for _, k := range trainingChecks {
 			if err := c.training(ctx, net, k, rows); err != nil {

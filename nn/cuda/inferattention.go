@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -21,18 +22,18 @@ type attentionBody struct {
 	fc       layer
 	width    int // of what is said to a square
 	norm     norm
-	mul, add part        // gates, [64][padded]
+	mul, add part        // gates, [width][64]
 	ffn      feedForward // where the men say it
 	stack    encoderStack
 }
 
-// norm is a layer norm over the columns whose number modulo group is below real.
+// norm is a layer norm over so many columns, which it puts in groups.
 type norm struct {
 	gamma, beta part
-	group, real int
+	real, group int
 }
 
-var noNorm = norm{gamma: none}
+var noNorm = norm{gamma: none, beta: none}
 
 // feedForward is two layers on each square and the norm of their sum with the input.
 type feedForward struct {
@@ -98,14 +99,9 @@ func spread(v []float32, group, wide int) []float32 {
 	return out
 }
 
-// spreadNorm packs a norm whose numbers stand in groups of so many, each padded.
-func (n *layeredNet) spreadNorm(from *nn.Net, name string, group int) norm {
-	wide := kernels.Pad(group)
-	return norm{n.blob.floats(spread(from.Get(name+".gamma"), group, wide)), n.blob.floats(spread(from.Get(name+".beta"), group, wide)), wide, group}
-}
-
 func (n *layeredNet) norm(from *nn.Net, name string) norm {
-	return n.spreadNorm(from, name, len(from.Get(name+".gamma")))
+	gamma, beta := from.Get(name+".gamma"), from.Get(name+".beta")
+	return norm{n.blob.floats(gamma), n.blob.floats(beta), len(gamma), len(gamma)}
 }
 
 func (n *layeredNet) feedForward(from *nn.Net, name, normName string, b nn.Block) feedForward {
@@ -115,7 +111,7 @@ func (n *layeredNet) feedForward(from *nn.Net, name, normName string, b nn.Block
 // packAttention adds the body of an attention net.
 func (n *layeredNet) packAttention(from *nn.Net) *attentionBody {
 	first := from.Arch.Blocks[0]
-	b := &attentionBody{said: none, width: encoding.NumSquares, norm: noNorm, mul: none, add: none}
+	b := &attentionBody{said: none, width: encoding.NumSquares, norm: norm{none, none, first.Width, first.Width}, mul: none, add: none}
 	b.fc = n.squares(from.Dense("input.fc"))
 	if first.Kind == nn.BlockDenseEmbedding {
 		b.width = first.Positions
@@ -130,14 +126,7 @@ func (n *layeredNet) packAttention(from *nn.Net) *attentionBody {
 		b.said = n.blob.add(stored(n.typ, said))
 	}
 	if first.Gated > 0 {
-		gates := func(v []float32) part {
-			out := make([]float32, encoding.NumSquares*n.padded)
-			for i, x := range v {
-				out[i%encoding.NumSquares*n.padded+i/encoding.NumSquares] = x
-			}
-			return n.blob.floats(out)
-		}
-		b.mul, b.add = gates(from.Get("input.gate.gamma")), gates(from.Get("input.gate.beta"))
+		b.mul, b.add = n.blob.floats(from.Get("input.gate.gamma")), n.blob.floats(from.Get("input.gate.beta"))
 	}
 	b.stack = n.packStack(from, nn.BlockName, 1, from.Arch.Blocks[1:], from.Arch.BodyResidual())
 	return b
@@ -149,18 +138,17 @@ func (n *layeredNet) packStack(from *nn.Net, name func(int) string, first int, b
 	for i, b := range blocks {
 		name := name(first + i)
 		e := encoder{
-			qkv: n.stackedSquares(from.Dense(name+".q").Scaled(1/math.Sqrt(float64(s.depth))), from.Dense(name+".k"), from.Dense(name+".v")),
+			qkv: n.stackedSquares(from.Dense(name+".q"), from.Dense(name+".k"), from.Dense(name+".v")),
 			out: n.squares(from.Dense(name + ".out")), norm: n.norm(from, name+".ln1"), ffn: n.feedForward(from, name, "ln2", b),
 		}
 		if b.Kind == nn.BlockSmolgen {
 			name += ".smolgen"
-			units, wide := b.SmolgenUnits, kernels.Pad(b.SmolgenUnits)
 			e.compress = n.squares(from.Dense(name + ".compress"))
-			fc1, fc2 := from.Dense(name+".fc1"), from.Dense(name+".fc2")
+			fc1 := from.Dense(name + ".fc1")
 			fc1.Weight, fc1.In = spread(fc1.Weight, b.Compressed, e.compress.co), encoding.NumSquares*e.compress.co
-			fc2.Weight, fc2.Bias, fc2.Out = spread(fc2.Weight, units*fc2.In, wide*fc2.In), spread(fc2.Bias, units, wide), b.Heads*wide
-			e.fc1, e.fc2 = n.row(fc1), n.row(fc2)
-			e.norm1, e.norm2, e.act = n.norm(from, name+".ln1"), n.spreadNorm(from, name+".ln2", units), activation(b.SmolgenActivation)
+			e.fc1, e.fc2 = n.row(fc1), n.row(from.Dense(name+".fc2"))
+			e.norm1, e.norm2, e.act = n.norm(from, name+".ln1"), n.norm(from, name+".ln2"), activation(b.SmolgenActivation)
+			e.norm2.group = b.SmolgenUnits
 		}
 		s.encoders = append(s.encoders, e)
 	}
@@ -199,21 +187,23 @@ func (n *layeredNet) packAttentionPolicy(from *nn.Net, h nn.Head, l nn.Layers) *
 type attentionWork struct {
 	input, men, said                        driver.Ptr
 	y, hidden, qkv, seen                    driver.Ptr
-	compressed, smolgen1, smolgen2, smolgen driver.Ptr
+	compressed, smolgen1, smolgen2, grouped driver.Ptr
+	smolgen                                 driver.Ptr
 	policy, policyQK                        driver.Ptr
 }
 
 // layoutAttention places them; next makes room for so many numbers a board.
 func (n *layeredNet) layoutAttention(next func(elements int) driver.Ptr) (w attentionWork) {
 	const squares = encoding.NumSquares
-	var y, hidden, qkv, compressed, smolgen1, smolgen2, smolgen int
+	var y, hidden, qkv, compressed, smolgen1, smolgen2, grouped, smolgen int
 	need := func(s *encoderStack) {
 		if len(s.encoders) == 0 {
 			return
 		}
 		e := &s.encoders[0]
 		y, hidden, qkv = max(y, e.out.co), max(hidden, e.ffn.in.co), max(qkv, e.qkv.co)
-		compressed, smolgen1, smolgen2, smolgen = max(compressed, e.compress.co), max(smolgen1, e.fc1.co), max(smolgen2, e.fc2.co), max(smolgen, s.smolgen.co*s.smolgen.perBoard)
+		compressed, smolgen1, smolgen2 = max(compressed, e.compress.co), max(smolgen1, e.fc1.co), max(smolgen2, e.fc2.co)
+		grouped, smolgen = max(grouped, s.smolgen.ci*s.smolgen.perBoard), max(smolgen, s.smolgen.co*s.smolgen.perBoard)
 	}
 	if b := n.attention; b != nil {
 		w.input = next(squares * b.fc.ci)
@@ -226,22 +216,20 @@ func (n *layeredNet) layoutAttention(next func(elements int) driver.Ptr) (w atte
 		w.policy, w.policyQK = next(squares*p.embedding.co), next(squares*p.qk.co)
 	}
 	w.y, w.hidden, w.qkv, w.seen = next(squares*y), next(squares*hidden), next(squares*qkv), next(squares*qkv/3)
-	w.compressed, w.smolgen1, w.smolgen2, w.smolgen = next(squares*compressed), next(smolgen1), next(smolgen2), next(smolgen)
+	w.compressed, w.smolgen1, w.smolgen2, w.grouped, w.smolgen = next(squares*compressed), next(smolgen1), next(smolgen2), next(grouped), next(smolgen)
 	return w
 }
 
 // finish appends the end of a layer: a, whose rows and norm it fills in.
 func (k *layeredLaunches) finish(l layer, m norm, a kernels.LayerNormArgs) {
-	a.Rows, a.Width, a.Group, a.Real = int32(k.boards*l.perBoard), int32(l.co), int32(l.co), int32(l.co)
-	if m.gamma != none {
-		a.Gamma, a.Beta, a.Group, a.Real = k.net.blob.at(m.gamma), k.net.blob.at(m.beta), int32(m.group), int32(m.real)
-	}
+	a.Rows, a.Width, a.Real, a.Group = int32(k.boards*l.perBoard), int32(l.co), int32(cmp.Or(m.real, l.co)), int32(cmp.Or(m.group, l.co))
+	a.Gamma, a.Beta = k.net.blob.at(m.gamma), k.net.blob.at(m.beta)
 	k.list = append(k.list, kernels.LayerNorm(k.net.typ, a))
 }
 
-// activate appends an activation, with a norm behind it or none, in place.
-func (k *layeredLaunches) activate(l layer, m norm, x driver.Ptr, act int32) {
-	k.finish(l, m, kernels.LayerNormArgs{X: x, Y: x, Act: act, Scale: 1, Epsilon: nn.InnerEpsilon})
+// activate appends an activation of x to y, with a norm behind it or none.
+func (k *layeredLaunches) activate(l layer, m norm, x, y driver.Ptr, act int32) {
+	k.finish(l, m, kernels.LayerNormArgs{X: x, Y: y, Act: act, Scale: 1, Epsilon: nn.InnerEpsilon})
 }
 
 // attend appends the body of an attention net: x is made of the planes.
@@ -267,14 +255,18 @@ func (k *layeredLaunches) encode(s *encoderStack, x driver.Ptr) {
 	w, none := &k.work.attention, kernels.ActNone
 	for i := range s.encoders {
 		e := &s.encoders[i]
-		attention := kernels.AttendArgs{Qkv: w.qkv, Y: w.seen, Boards: int32(k.boards), Heads: int32(s.heads), Depth: int32(s.depth), Width: int32(e.qkv.co / 3)}
+		width := e.qkv.co / 3
+		attention := kernels.AttendArgs{
+			Q: w.qkv, K: w.qkv.Offset(width * k.net.typ.Size()), V: w.qkv.Offset(2 * width * k.net.typ.Size()), Y: w.seen,
+			Boards: int32(k.boards), Heads: int32(s.heads), Depth: int32(s.depth), Stride: int32(e.qkv.co), Width: int32(width), Scale: float32(1 / math.Sqrt(float64(s.depth))),
+		}
 		if s.hasSmolgen() {
 			k.run(e.compress, x, none, kernels.ConvArgs{Y: w.compressed})
 			k.run(e.fc1, w.compressed, none, kernels.ConvArgs{Y: w.smolgen1})
-			k.activate(e.fc1, e.norm1, w.smolgen1, e.act)
+			k.activate(e.fc1, e.norm1, w.smolgen1, w.smolgen1, e.act)
 			k.run(e.fc2, w.smolgen1, none, kernels.ConvArgs{Y: w.smolgen2})
-			k.activate(e.fc2, e.norm2, w.smolgen2, e.act)
-			k.run(s.smolgen, w.smolgen2, none, kernels.ConvArgs{Y: w.smolgen})
+			k.activate(e.fc2, e.norm2, w.smolgen2, w.grouped, e.act)
+			k.run(s.smolgen, w.grouped, none, kernels.ConvArgs{Y: w.smolgen})
 			attention.Extra = w.smolgen
 		}
 		k.run(e.qkv, x, none, kernels.ConvArgs{Y: w.qkv})
@@ -290,7 +282,7 @@ func (k *layeredLaunches) feedForward(f *feedForward, x driver.Ptr, scale, epsil
 	w, act := &k.work.attention, f.act
 	k.run(f.in, x, kernels.ActNone, kernels.ConvArgs{Y: w.hidden})
 	if act > kernels.ActMish { // which products do not have
-		k.activate(f.in, noNorm, w.hidden, act)
+		k.activate(f.in, noNorm, w.hidden, w.hidden, act)
 		act = kernels.ActNone
 	}
 	k.run(f.out, w.hidden, act, kernels.ConvArgs{Y: w.y})
@@ -301,7 +293,7 @@ func (k *layeredLaunches) feedForward(f *feedForward, x driver.Ptr, scale, epsil
 func (k *layeredLaunches) attentionPriors(p *attentionPolicy) {
 	w, b := &k.work.attention, k.net.blob
 	k.run(p.embedding, k.work.x, kernels.ActNone, kernels.ConvArgs{Y: w.policy})
-	k.activate(p.embedding, noNorm, w.policy, p.act)
+	k.activate(p.embedding, noNorm, w.policy, w.policy, p.act)
 	k.encode(&p.stack, w.policy)
 	k.run(p.qk, w.policy, kernels.ActNone, kernels.ConvArgs{Y: w.policyQK})
 	k.list = append(k.list, kernels.AttentionPolicy(k.net.typ, kernels.AttentionPolicyArgs{

@@ -50,17 +50,14 @@ type batchMemory struct {
 	work                                driver.Ptr // 256-byte aligned
 }
 
-// trained are the blocks and heads that this package trains, played those that it computes.
-var (
-	trained = []string{nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened, nn.HeadPooled}
-	played  = append([]string{nn.BlockEmbedding, nn.BlockDenseEmbedding, nn.BlockEncoder, nn.BlockSmolgen, nn.PolicyAttention, nn.PolicyEncoded}, trained...)
-)
+// computed are the blocks and heads that this package plays and trains.
+var computed = []string{
+	nn.BlockInput, nn.BlockResidual, nn.PolicyConvolutional, nn.PolicyClassical, nn.HeadFlattened, nn.HeadPooled,
+	nn.BlockEmbedding, nn.BlockDenseEmbedding, nn.BlockEncoder, nn.BlockSmolgen, nn.PolicyAttention, nn.PolicyEncoded,
+}
 
-// Computes refuses a net that this package does not play. Errors wrap nn.ErrArch.
-func Computes(a nn.Arch) error { return a.Only("a GPU", played...) }
-
-// Trains refuses a net that this package does not train. Errors wrap nn.ErrArch.
-func Trains(a nn.Arch) error { return a.Only("training on a GPU", trained...) }
+// Computes refuses a net that this package does not know. Errors wrap nn.ErrArch.
+func Computes(a nn.Arch) error { return a.Only("a GPU", computed...) }
 
 // attends reports whether a net has attention, in its body or its policy.
 func attends(a nn.Arch) bool { return a.Attention() || a.Head(nn.Policy).Attends() }

@@ -7,6 +7,61 @@ import (
 	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
 )
 
+// towerBody is the body of a tower: a unit, then residual blocks.
+type towerBody struct {
+	t       *Trainer
+	input   *unit
+	trunk   driver.Ptr // the input layer's activations
+	blocks  []*block
+	small   []kernels.OuterLayer // the fully connected layers of the blocks
+	smallAt driver.Ptr
+}
+
+func newTowerBody(t *Trainer) *towerBody {
+	b := &towerBody{t: t, input: newUnit(t, "input.conv", "input.bn", false)}
+	b.trunk = t.activations(b.input.conv.outPad)
+	for i := range len(t.cfg.Arch.Blocks) - 1 {
+		b.blocks = append(b.blocks, newBlock(t, i))
+		if se := b.blocks[i].se; se != nil {
+			b.small = append(b.small, se.layers()...)
+		}
+	}
+	if len(b.small) > 0 {
+		b.smallAt = t.constant(bytesOf(b.small))
+	}
+	n := t.cfg.Capacity * b.input.conv.outPad
+	t.dynSums, t.dynScale, t.dynShift = t.mem.floats(2*n), t.mem.floats(n), t.mem.floats(n)
+	return b
+}
+
+func (b *towerBody) forward(q *queue, boards int) driver.Ptr {
+	b.input.forward(q, boards, input{x: b.t.planes})
+	q.do(kernels.Join(b.t.typ, b.input.join(boards, b.trunk)))
+	x := b.trunk
+	for _, block := range b.blocks {
+		x = block.forward(q, boards, x)
+	}
+	return x
+}
+
+func (b *towerBody) backward(q *queue, boards int) {
+	t := b.t
+	for i := len(b.blocks) - 1; i >= 0; i-- {
+		below := b.trunk
+		if i > 0 {
+			below = b.blocks[i-1].out
+		}
+		b.blocks[i].backward(q, boards, below)
+	}
+	if len(b.small) > 0 {
+		q.do(kernels.Outer(kernels.OuterArgs{Layers: b.smallAt, Boards: int32(boards), Accumulate: q.accumulate}, b.small))
+	}
+	u := b.input
+	u.joinBackward(q, boards, t.grad)
+	u.bn.backward(q, boards, t.grad, t.grad, u.z, t.sums, 0, 0)
+	u.conv.weightGrad(q, boards, input{x: t.planes}, t.grad)
+}
+
 // block is a residual block: out = act(SE(bn(conv(act(bn(conv x))))) + x).
 type block struct {
 	first, last *unit

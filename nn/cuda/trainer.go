@@ -35,19 +35,17 @@ type Trainer struct {
 	convs   []*conv
 	entries driver.Ptr
 	planes  driver.Ptr // T [capacity*64][112]
-	input   *unit
-	trunk   driver.Ptr // the input layer's activations
-	tower   []*block
-	small   []kernels.OuterLayer // the fully connected layers of the tower
-	smallAt driver.Ptr
+	body    body
 	heads   []head
 
-	// Scratch of the backward pass. Activations: grad is the gradient of the tower's,
+	// Scratch of the backward pass. Activations: grad is the gradient of the body's,
 	// on its way down, inner and outer are of one layer.
 	grad, inner, outer                   driver.Ptr
 	sums, dynSums, dynScale, dynShift, k driver.Ptr
+	widest                               int // of the units' padded channels
 	part                                 driver.Ptr
 	partBytes                            int
+	attention                            attentionScratch
 
 	compute, copies driver.Stream
 	slots           [2]*rowSlot
@@ -55,6 +53,13 @@ type Trainer struct {
 	started         []*rowSlot // started and not yet finished
 	next            int        // slot of the next Stage
 	window          *window    // rows that are kept; nil = none
+}
+
+// body is a net without its heads. forward returns its activations, of the width of the
+// architecture; backward takes t.grad, their gradient, to the weights.
+type body interface {
+	forward(q *queue, boards int) driver.Ptr
+	backward(q *queue, boards int)
 }
 
 // queue collects the work of a pass on the compute stream; the first error sticks.
@@ -82,7 +87,7 @@ func (q *queue) do(launches ...kernels.Launch) {
 // NewTrainer makes room for a net and its optimizer; Upload gives it weights.
 func (d *Device) NewTrainer(cfg device.Config) (*Trainer, error) {
 	typ, err := d.storage(cfg.Precision)
-	if err := cmp.Or(err, Trains(cfg.Arch)); err != nil {
+	if err := cmp.Or(err, Computes(cfg.Arch)); err != nil {
 		return nil, err
 	}
 	if slices.ContainsFunc(cfg.Arch.Heads, func(h nn.Head) bool { return !h.Plays() || h.Forecasts() }) || slices.ContainsFunc(cfg.Terms, func(t device.Term) bool { return t.Temperature != 0 }) {
@@ -133,17 +138,10 @@ func (t *Trainer) build() (err error) {
 	t.stepState, t.stateHost = t.mem.alloc(stepStateBytes), t.mem.host(stepStateBytes)
 
 	t.planes = t.activations(encoding.NumPlanes)
-	for i, b := range t.cfg.Arch.Blocks {
-		switch b.Kind {
-		case nn.BlockInput:
-			t.input = newUnit(t, "input.conv", "input.bn", false)
-			t.trunk = t.activations(t.input.conv.outPad)
-		case nn.BlockResidual:
-			b := newBlock(t, i-1)
-			if t.tower = append(t.tower, b); b.se != nil {
-				t.small = append(t.small, b.se.layers()...)
-			}
-		}
+	if t.cfg.Arch.Attention() {
+		t.body = newAttentionBody(t)
+	} else {
+		t.body = newTowerBody(t)
 	}
 	for which, terms := range t.terms {
 		h := t.cfg.Arch.Head(device.Head(which).Output())
@@ -153,29 +151,22 @@ func (t *Trainer) build() (err error) {
 		switch h.Kind {
 		case nn.PolicyConvolutional, nn.PolicyClassical:
 			t.heads = append(t.heads, newPolicyHead(t, h, terms[0]))
+		case nn.PolicyAttention, nn.PolicyEncoded:
+			t.heads = append(t.heads, newAttentionHead(t, h, terms[0]))
 		case nn.HeadFlattened, nn.HeadPooled:
 			t.heads = append(t.heads, newScalarHead(t, h, device.Head(which), terms))
 		}
 	}
-	width := t.input.conv.outPad
-	widest := width
-	for _, c := range t.convs {
-		if c.rowsPerBoard == 64 {
-			widest = max(widest, c.outPad)
-		}
-	}
+	width := kernels.Pad(t.cfg.Arch.Width())
 	t.grad, t.inner, t.outer = t.activations(width), t.activations(width), t.activations(width)
-	t.sums, t.dynSums = t.mem.floats(n*2*widest), t.mem.floats(n*2*width)
-	t.dynScale, t.dynShift, t.k = t.mem.floats(n*width), t.mem.floats(n*width), t.mem.floats(3*widest)
+	t.sums, t.k = t.mem.floats(n*2*t.widest), t.mem.floats(3*t.widest)
+	t.attention.alloc(t)
 	t.part = t.mem.alloc(t.partBytes)
 	entries := make([]kernels.PackEntry, len(t.convs))
 	for i, c := range t.convs {
 		entries[i] = c.entry()
 	}
 	t.entries = t.constant(bytesOf(entries))
-	if len(t.small) > 0 {
-		t.smallAt = t.constant(bytesOf(t.small))
-	}
 	if t.mem.err != nil {
 		return t.mem.err
 	}
@@ -288,39 +279,17 @@ func (t *Trainer) enqueue(q *queue) error {
 	}
 	n := s.boards
 	q.do(kernels.Expand(t.typ, kernels.ExpandArgs{Masks: s.part(partMasks), Scalars: s.part(partScalars), Planes: t.planes, Boards: int32(n)}))
-	t.input.forward(q, n, input{x: t.planes})
-	q.do(kernels.Join(t.typ, t.input.join(n, t.trunk)))
-	x := t.trunk
-	for _, b := range t.tower {
-		x = b.forward(q, n, x)
-	}
+	x := t.body.forward(q, n)
 	for _, h := range t.heads {
 		h.forward(q, n, x)
 	}
 	if p.Backward {
-		t.backward(q, n, x)
+		for i, h := range t.heads {
+			h.backward(q, n, x, i > 0)
+		}
+		t.body.backward(q, n)
 	}
 	return q.err
-}
-
-func (t *Trainer) backward(q *queue, n int, x driver.Ptr) {
-	for i, h := range t.heads {
-		h.backward(q, n, x, i > 0)
-	}
-	for i := len(t.tower) - 1; i >= 0; i-- {
-		below := t.trunk
-		if i > 0 {
-			below = t.tower[i-1].out
-		}
-		t.tower[i].backward(q, n, below)
-	}
-	if len(t.small) > 0 {
-		q.do(kernels.Outer(kernels.OuterArgs{Layers: t.smallAt, Boards: int32(n), Accumulate: q.accumulate}, t.small))
-	}
-	u := t.input
-	u.joinBackward(q, n, t.grad)
-	u.bn.backward(q, n, t.grad, t.grad, u.z, t.sums, 0, 0)
-	u.conv.weightGrad(q, n, input{x: t.planes}, t.grad)
 }
 
 // Finish implements device.Trainer.

@@ -98,54 +98,69 @@ func (u *unit) toTower(q *queue, boards int, x, d driver.Ptr, add bool) {
 	u.conv.inputGrad(q, boards, d, a)
 }
 
-// policyHead is the convolutional head (last) or the classical one (flat).
-type policyHead struct {
+// policyLoss is the loss of a policy head.
+type policyLoss struct {
 	t       *Trainer
-	u       *unit
-	last    *conv
-	flat    *flattened
 	width   int        // logits a board
 	place   driver.Ptr // uint16 [1858]: where in them a policy index lies
 	logits  driver.Ptr // fp32 [capacity][width]
 	dlogits driver.Ptr // T
-	dz      driver.Ptr // T [capacity*64][padded], of the unit
 	weight  float32
 }
 
+func newPolicyLoss(t *Trainer, term *device.Term, width int, places []uint16) policyLoss {
+	return policyLoss{
+		t: t, width: width, place: t.constant(bytesOf(places)), weight: float32(term.Weight),
+		logits: t.mem.floats(t.cfg.Capacity * width), dlogits: t.mem.alloc(t.cfg.Capacity * width * t.typ.Size()),
+	}
+}
+
+// lose takes the logits to the losses and, in a backward pass, to their gradient.
+func (l *policyLoss) lose(q *queue, boards int) {
+	a := kernels.PolicyLossArgs{
+		Logits: l.logits, Place: l.place, Start: q.slot.part(partStart), Legal: q.slot.legal, Target: q.slot.policy, Weight: q.slot.part(partWeight),
+		Loss: q.slot.losses[device.Policy], Entropy: q.slot.resultsThere,
+		Rows: int32(boards), Width: int32(l.width), Scale: l.weight * q.pass.LossScale / float32(boards),
+	}
+	if q.pass.Backward {
+		a.Dlogits = l.dlogits
+	}
+	q.do(kernels.PolicyLoss(l.t.typ, a))
+}
+
+// policyHead is the convolutional head (last) or the classical one (flat).
+type policyHead struct {
+	policyLoss
+	u    *unit
+	last *conv
+	flat *flattened
+	dz   driver.Ptr // T [capacity*64][padded], of the unit
+}
+
 func newPolicyHead(t *Trainer, of *nn.Head, term *device.Term) *policyHead {
-	h := &policyHead{t: t, weight: float32(term.Weight)}
+	h := &policyHead{}
+	width := 0
 	if of.Kind == nn.PolicyClassical {
 		h.flat = newFlattened(t, "policy.conv1", "policy.bn", "policy.fc", false)
-		h.width = h.flat.fc.outPad
+		width = h.flat.fc.outPad
 	} else {
 		h.u = newUnit(t, "policy.conv1", "policy.bn", true)
 		h.last = newConv(t, "policy.conv2", 0, true)
-		h.width = 64 * h.last.outPad
+		width = 64 * h.last.outPad
 		h.dz = t.activations(h.u.conv.outPad)
 	}
-	h.place = t.constant(bytesOf(policyPlaces(of.Kind)))
-	h.logits = t.mem.floats(t.cfg.Capacity * h.width)
-	h.dlogits = t.mem.alloc(t.cfg.Capacity * h.width * t.typ.Size())
+	h.policyLoss = newPolicyLoss(t, term, width, policyPlaces(of.Kind))
 	return h
 }
 
 func (h *policyHead) forward(q *queue, boards int, x driver.Ptr) {
-	t := h.t
 	if h.flat != nil {
 		h.flat.forward(q, boards, x, kernels.ConvArgs{Y32: h.logits})
 	} else {
 		h.u.forward(q, boards, input{x: x})
 		h.last.run(q, boards, h.u.output(), kernels.ConvArgs{Y32: h.logits})
 	}
-	a := kernels.PolicyLossArgs{
-		Logits: h.logits, Place: h.place, Start: q.slot.part(partStart), Legal: q.slot.legal, Target: q.slot.policy, Weight: q.slot.part(partWeight),
-		Loss: q.slot.losses[device.Policy], Entropy: q.slot.resultsThere,
-		Rows: int32(boards), Width: int32(h.width), Scale: h.weight * q.pass.LossScale / float32(boards),
-	}
-	if q.pass.Backward {
-		a.Dlogits = h.dlogits
-	}
-	q.do(kernels.PolicyLoss(t.typ, a))
+	h.lose(q, boards)
 }
 
 func (h *policyHead) backward(q *queue, boards int, x driver.Ptr, add bool) {

@@ -11,9 +11,10 @@ import (
 // of boards) of the net in training.
 type conv struct {
 	t                 *Trainer
-	taps, ci, co      int // real
-	channels          int // > 0: the input is [64][channels] activations, ci = 64*channels
-	weight, bias      int // parameters; bias -1 where there is none
+	taps, ci, co      int   // real
+	channels          int   // > 0: the input is [64][channels] activations, ci = 64*channels
+	bySquare          int32 // 1: columns of the weight are square*channels + c, else c*64 + square
+	weight, bias      int   // parameters; bias -1 where there is none
 	forward, backward driver.Ptr
 	inPad, outPad     int // padded ci and co
 	rowsPerBoard      int
@@ -23,11 +24,24 @@ type conv struct {
 // follows flattened activations. hasBack says whether its input has a gradient.
 func newConv(t *Trainer, name string, channels int, hasBack bool) *conv {
 	l := t.layout
+	shape := l.specs[l.param(name+".weight")].Shape
+	if len(shape) == 4 {
+		return newLayer(t, name, channels, 64, hasBack)
+	}
+	return newLayer(t, name, channels, 1, hasBack)
+}
+
+// newSquares makes a fully connected layer on each square.
+func newSquares(t *Trainer, name string) *conv { return newLayer(t, name, 0, 64, true) }
+
+// newLayer makes a layer with so many rows a board.
+func newLayer(t *Trainer, name string, channels, rowsPerBoard int, hasBack bool) *conv {
+	l := t.layout
 	w := l.param(name + ".weight")
 	shape := l.specs[w].Shape
-	c := &conv{t: t, taps: 1, co: shape[0], ci: shape[1], channels: channels, weight: w, bias: l.param(name + ".bias"), rowsPerBoard: 1}
+	c := &conv{t: t, taps: 1, co: shape[0], ci: shape[1], channels: channels, weight: w, bias: l.param(name + ".bias"), rowsPerBoard: rowsPerBoard}
 	if len(shape) == 4 {
-		c.taps, c.rowsPerBoard = shape[2]*shape[3], 64
+		c.taps = shape[2] * shape[3]
 	}
 	c.inPad, c.outPad = kernels.Pad(c.ci), kernels.Pad(c.co)
 	if channels > 0 {
@@ -53,7 +67,7 @@ func (c *conv) splits(boards int) int {
 func (c *conv) entry() kernels.PackEntry {
 	return kernels.PackEntry{
 		W: c.t.layout.in(c.t.params, c.weight), Forward: c.forward, Backward: c.backward,
-		Co: int32(c.co), Ci: int32(c.ci), Taps: int32(c.taps), Channels: int32(c.channels),
+		Co: int32(c.co), Ci: int32(c.ci), Taps: int32(c.taps), Channels: int32(c.channels), BySquare: c.bySquare,
 	}
 }
 
@@ -93,7 +107,7 @@ func (c *conv) weightGrad(q *queue, boards int, in input, dz driver.Ptr) {
 		Co: int32(c.outPad), Ci: int32(c.inPad), RealCo: int32(c.co), RealCi: int32(c.ci), Accumulate: q.accumulate,
 	}
 	if c.channels > 0 {
-		r.Channels, r.RealChannels = int32(kernels.Pad(c.channels)), int32(c.channels)
+		r.Channels, r.RealChannels, r.BySquare = int32(kernels.Pad(c.channels)), int32(c.channels), c.bySquare
 	}
 	q.do(kernels.WgradReduce(r))
 	if c.bias >= 0 {
@@ -162,6 +176,7 @@ type unit struct {
 
 func newUnit(t *Trainer, convName, bnName string, hasBack bool) *unit {
 	u := &unit{conv: newConv(t, convName, 0, hasBack), bn: newBatchNorm(t, bnName)}
+	t.widest = max(t.widest, u.conv.outPad)
 	u.z = t.activations(u.conv.outPad)
 	u.sums = t.mem.floats(t.cfg.Capacity * 2 * u.conv.outPad)
 	return u

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/config"
-	"github.com/chessbrain/chessbrain/nn/cuda"
 	"github.com/chessbrain/chessbrain/nn/device"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 	"github.com/chessbrain/chessbrain/run"
@@ -99,7 +98,7 @@ func LacksPrecision(e *config.Effective, trains, plays bool) string {
 	}
 	if _, err := Machine.count(); CUDABuild && err != nil && trains && c.GetTraining().GetDevice() == "auto" {
 		lacks = append(lacks, fmt.Sprintf("no GPU is used: %v", err))
-	} else if c.GetTraining().GetDevice() == "auto" && c.GetSelfplay().GetProducerDevice() == "auto" && player == onCPU && forCPUs(c, cuda.Computes) == nil {
+	} else if c.GetTraining().GetDevice() == "auto" && c.GetSelfplay().GetProducerDevice() == "auto" && player == onCPU && forCPUs(c) == nil {
 		lacks = append(lacks, fmt.Sprintf("self-play is made for a GPU (selfplay.producer_device auto from %s), and none is used: the CPU is slow with this net; --recipe laptop is made for CPUs", e.Origin("selfplay.producer_device")))
 	}
 	return strings.Join(lacks, "; ")

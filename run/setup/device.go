@@ -81,26 +81,23 @@ func deviceOf(name string) Device {
 	return onCPU
 }
 
-// TrainerDevice is where a configuration trains: auto is a GPU for a net that it trains.
-func TrainerDevice(c *config.Config) Device { return trainedBy(c, cuda.Trains) }
-
-// trainedBy is training.device, where auto is a GPU that does with the net.
-func trainedBy(c *config.Config, does func(nn.Arch) error) Device {
+// TrainerDevice is where a configuration trains: auto is a GPU for a net that it computes.
+func TrainerDevice(c *config.Config) Device {
 	name := c.GetTraining().GetDevice()
-	if name == "auto" && Machine.number() > 0 && forCPUs(c, does) == nil {
+	if name == "auto" && Machine.number() > 0 && forCPUs(c) == nil {
 		return 0
 	}
 	return deviceOf(name)
 }
 
-// forCPUs says why no GPU does with the net that a configuration begins with, of
-// cuda.Computes and cuda.Trains; nil = one does, or the net is faulty, which others say.
-func forCPUs(c *config.Config, does func(nn.Arch) error) error {
+// forCPUs says why no GPU computes the net that a configuration begins with; nil = one does,
+// or the net is faulty, which others say.
+func forCPUs(c *config.Config) error {
 	arch, err := firstArch(c)
 	if err != nil {
 		return nil
 	}
-	return does(arch)
+	return cuda.Computes(arch)
 }
 
 // CheckGPU refuses a GPU that was asked for a net that none computes: before the search
@@ -112,11 +109,7 @@ func CheckGPU(e *config.Effective, trains bool) error {
 		if !d.used || !ours || deviceOf(d.name) == onCPU {
 			continue
 		}
-		does := cuda.Computes
-		if trains && d.field == "training.device" {
-			does = cuda.Trains
-		}
-		if err := forCPUs(c, does); err != nil {
+		if err := forCPUs(c); err != nil {
 			return e.Errorf(d.field, "leave it away, or take a tower such as --net 64x6", "%s", strings.TrimPrefix(err.Error(), nn.ErrArch.Error()+": "))
 		}
 	}
@@ -140,12 +133,12 @@ func devicesOf(c *config.Config, trains bool) []deviceUse {
 }
 
 // PlayerDevice is where the nets of self-play and of matches are evaluated: auto is the
-// trainer's, or with auto there, too, a GPU for a net that it plays.
+// trainer's.
 func PlayerDevice(c *config.Config) Device {
 	if name := c.GetSelfplay().GetProducerDevice(); name != "auto" {
 		return deviceOf(name)
 	}
-	return trainedBy(c, cuda.Computes)
+	return TrainerDevice(c)
 }
 
 // supports says whether p computes in a precision.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/chess"
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/encoding/lc0"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/fsx"
 	"github.com/chessbrain/chessbrain/internal/testing/emulated"
@@ -75,7 +74,7 @@ func TestPlaces(t *testing.T) {
 		{gpus: []driver.Info{h200}, trainer: "cpu", player: "cpu", flags: "--devices=cpu,auto --no-amp=true"},
 		{gpus: []driver.Info{h200}, trainer: "cpu", player: "cuda:0", by: device.FP16, flags: "--devices=cpu,cuda --amp=fp16", warns: "fp16 was asked for (training.amp from --amp), but no CPU kernels have fp16 products: computing in fp32"},
 		{gpus: []driver.Info{old}, trainer: "cuda:0", player: "cuda:0", flags: "--devices=auto,auto"},
-		{gpus: []driver.Info{h200}, trainer: "cpu", player: "cuda:0", flags: "--devices=auto,auto --no-amp=true --net=16x1x2h"},
+		{gpus: []driver.Info{h200}, trainer: "cuda:0", player: "cuda:0", flags: "--devices=auto,auto --no-amp=true --net=16x1x2h"},
 		{gpus: []driver.Info{h200}, trainer: "cpu", player: "cpu", flags: "--devices=auto,auto --no-amp=true --net=sparse64"},
 		{gpus: []driver.Info{h200}, trainer: "cpu", player: "cpu", flags: "--devices=auto,auto --no-amp=true --net=builtin"},
 		{gpus: []driver.Info{old}, trainer: "cuda:0", player: "cuda:0", flags: "--devices=auto,auto --amp=bf16", warns: "cuda:0 (GTX 1080 Ti, compute capability 6.1) has no bf16 products: computing in fp32"},
@@ -98,27 +97,24 @@ func TestPlaces(t *testing.T) {
 // of a file in the configuration or of the run.
 func TestDeviceOfNet(t *testing.T) {
 	withGPUs(t, driver.Info{Name: "NVIDIA H200", Major: 9})
-	for name, refused := range map[string]string{ // training; a GPU plays all of them
-		"16x1": "", "16x1x2h": "16x1x2h is an attention net: training on a GPU has no block of kind", "16x1-attention": "16x1-se-attention has an attention policy, which training on a GPU does not have",
+	for name, refused := range map[string]string{
+		"16x1": "", "16x1x2h": "", "sparse64": "sparse64 is a sparse net, for CPUs",
 	} {
 		arch := nntest.Named(name)
 		net, dir := nn.Init(arch, 1), t.TempDir()
-		leela, kept := filepath.Join(dir, "n.pb.gz"), filepath.Join(dir, "run", "initial.safetensors")
-		for path, write := range map[string]func(io.Writer) error{
-			leela: func(w io.Writer) error { return lc0.WriteNet(w, net, nil, lc0.Linear16) },
-			kept:  func(w io.Writer) error { return nn.WriteSafetensors(w, net, nil) },
-		} {
-			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), fsx.WriteFileFunc(fsx.OS, path, write)); err != nil {
+		file, kept := filepath.Join(dir, "n.safetensors"), filepath.Join(dir, "run", "initial.safetensors")
+		for _, path := range []string{file, kept} {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), fsx.WriteFileFunc(fsx.OS, path, func(w io.Writer) error { return nn.WriteSafetensors(w, net, nil) })); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for _, c := range []struct{ dir, flags string }{{filepath.Join(dir, "run"), ""}, {filepath.Join(dir, "new"), " --net=" + leela}} {
-			want := "cuda:0"
-			if refused != "" {
-				want = "cpu"
-			}
+		want := "cuda:0"
+		if refused != "" {
+			want = "cpu"
+		}
+		for _, c := range []struct{ dir, flags string }{{filepath.Join(dir, "run"), ""}, {filepath.Join(dir, "new"), " --net=" + file}} {
 			e := runtest.Resolve(t, c.dir, "--devices=auto,auto"+c.flags)
-			if a, b := TrainerDevice(e.Config).String(), PlayerDevice(e.Config).String(); a != want || b != "cuda:0" {
+			if a, b := TrainerDevice(e.Config).String(), PlayerDevice(e.Config).String(); a != want || b != want {
 				t.Errorf("%s%s: trainer %s, players %s", name, c.flags, a, b)
 			}
 			if err := CheckDevices(e, true); err != nil {
@@ -127,7 +123,7 @@ func TestDeviceOfNet(t *testing.T) {
 			if first, err := FirstNet(e, 1); err != nil || !first.Arch.Equal(arch) {
 				t.Errorf("%s%s: the run begins with %v, %v", name, c.flags, first.Arch, err)
 			}
-			for flags, refused := range map[string]string{"--device=cuda": refused, "--producer-device=cuda": ""} {
+			for _, flags := range []string{"--device=cuda", "--producer-device=cuda"} {
 				err := CheckDevices(runtest.Resolve(t, c.dir, flags+c.flags), true)
 				if ours := err != nil && strings.Contains(err.Error(), refused); (refused == "") != (err == nil || strings.Contains(err.Error(), "CUDA backend")) || refused != "" && !ours {
 					t.Errorf("%s%s %s: %v, want %q", name, c.flags, flags, err, refused)

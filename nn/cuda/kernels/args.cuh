@@ -44,11 +44,12 @@ struct WgradArgs {
 //   grad[o][i][tap] = (accumulate ? grad : 0) + sum over s of part[s][tap][o][i]
 // for o < real_co, i < real_ci. Where channels > 0 the input was [64][channels]
 // padded activations, i = square*channels + c, and column c*64+square of grad
-// [real_co][real_channels*64] takes it (taps 1, real_ci = 64*real_channels).
+// [real_co][real_channels*64] takes it (taps 1, real_ci = 64*real_channels), or with by_square
+// column square*real_channels + c.
 struct WgradReduceArgs {
 	const float* part;
 	float* grad;
-	int splits, taps, co, ci, real_co, real_ci, channels, real_channels, accumulate;
+	int splits, taps, co, ci, real_co, real_ci, channels, real_channels, by_square, accumulate;
 };
 
 // column_sums_<T>: bias gradients. sum[o] = (accumulate ? sum : 0) + sum over rows of x[r][o], o < real.
@@ -65,6 +66,7 @@ struct PackEntry {
 	void* backward;    // T [taps][ci padded][co padded], taps in reverse order; null: none
 	int co, ci, taps;  // real
 	int channels;      // > 0: columns c*64+square become square*pad16(channels)+c, ci = 64*channels
+	int by_square;     // they are columns square*channels+c
 };
 struct PackArgs {
 	const PackEntry* entries;  // in device memory

@@ -35,9 +35,9 @@ type WgradArgs struct {
 
 // WgradReduceArgs mirrors *args.cuh.
 type WgradReduceArgs struct {
-	Part                                                                     driver.Ptr
-	Grad                                                                     driver.Ptr
-	Splits, Taps, Co, Ci, RealCo, RealCi, Channels, RealChannels, Accumulate int32
+	Part                                                                               driver.Ptr
+	Grad                                                                               driver.Ptr
+	Splits, Taps, Co, Ci, RealCo, RealCi, Channels, RealChannels, BySquare, Accumulate int32
 }
 
 // ColumnSumsArgs mirrors *args.cuh.
@@ -54,6 +54,7 @@ type PackEntry struct {
 	Backward     driver.Ptr // T [taps][ci padded][co padded], taps in reverse order; null: none
 	Co, Ci, Taps int32      // real
 	Channels     int32      // > 0: columns c*64+square become square*pad16(channels)+c, ci = 64*channels
+	BySquare     int32      // they are columns square*channels+c
 }
 
 // PackArgs mirrors *args.cuh.
@@ -299,22 +300,93 @@ type EmbedArgs struct {
 // LayerNormArgs mirrors *args.cuh.
 type LayerNormArgs struct {
 	X                             driver.Ptr // T [rows][width]
-	Skip                          driver.Ptr // T; null: 0; may be y
-	Gamma                         driver.Ptr // [width]; null: no norm
+	Skip                          driver.Ptr // T [rows][width]; null: 0
+	Gamma                         driver.Ptr // [real]; null: no norm
 	Beta                          driver.Ptr
-	Mul                           driver.Ptr // [64][width]; null: no gates
+	Mul                           driver.Ptr // [real][64]; null: no gates
 	Add                           driver.Ptr
-	Y                             driver.Ptr // T; may be x
-	Rows, Width, Group, Real, Act int32
+	Y                             driver.Ptr // T [rows][real/group*g]; with real = group it may be x or skip
+	Rows, Width, Real, Group, Act int32
 	Scale, Epsilon                float32
+}
+
+// LayerNormBackwardArgs mirrors *args.cuh.
+type LayerNormBackwardArgs struct {
+	X                             driver.Ptr
+	Skip                          driver.Ptr
+	Dy                            driver.Ptr // T, as y
+	Gamma                         driver.Ptr // null: no norm
+	Dx                            driver.Ptr // T [rows][width]
+	Dskip                         driver.Ptr // T [rows][width], may be dy, also dx where scale is 1 and act none; null: not written
+	Sums                          driver.Ptr // [rows/64, rounded up][2][width]: of gamma, of beta; null: not written
+	Rows, Width, Real, Group, Act int32
+	Scale, Epsilon                float32
+}
+
+// GateBackwardArgs mirrors *args.cuh.
+type GateBackwardArgs struct {
+	X                               driver.Ptr // T [boards*64][width]
+	Dy                              driver.Ptr
+	Mul                             driver.Ptr // [real][64]
+	Dmul                            driver.Ptr
+	Dadd                            driver.Ptr
+	Dx                              driver.Ptr // T; may be dy
+	Boards, Width, Real, Accumulate int32
+}
+
+// SaidGradientArgs mirrors *args.cuh.
+type SaidGradientArgs struct {
+	Dy                       driver.Ptr // T [boards*64][width]
+	Dsaid                    driver.Ptr // T [boards*64][said_width]
+	Boards, SaidWidth, Width int32
 }
 
 // AttendArgs mirrors *args.cuh.
 type AttendArgs struct {
-	Qkv                         driver.Ptr // T [boards*64][3*width]
-	Extra                       driver.Ptr // T [boards*heads][64][64]; null: 0
-	Y                           driver.Ptr // T [boards*64][width]
+	Q                                   driver.Ptr // T [boards*64][stride]
+	K                                   driver.Ptr
+	V                                   driver.Ptr
+	Extra                               driver.Ptr // T [boards*heads][64][64]; null: 0
+	Y                                   driver.Ptr // T [boards*64][width]
+	Boards, Heads, Depth, Stride, Width int32
+	Scale                               float32
+}
+
+// AttendBackwardArgs mirrors *args.cuh.
+type AttendBackwardArgs struct {
+	Q                           driver.Ptr
+	K                           driver.Ptr
+	V                           driver.Ptr
+	Extra                       driver.Ptr
+	Dy                          driver.Ptr
+	Dq                          driver.Ptr
+	Dk                          driver.Ptr
+	Dv                          driver.Ptr
+	Dextra                      driver.Ptr // T [boards*heads][64][64]; null where extra is
 	Boards, Heads, Depth, Width int32
+	Scale                       float32
+}
+
+// AttentionLogitsArgs mirrors *args.cuh.
+type AttentionLogitsArgs struct {
+	Q             driver.Ptr // T [boards*64][width]
+	K             driver.Ptr
+	More          driver.Ptr // [boards*64][16]
+	Y             driver.Ptr // [boards][64*64 + 192]
+	Boards, Width int32
+	Scale         float32
+}
+
+// AttentionLogitsBackwardArgs mirrors *args.cuh.
+type AttentionLogitsBackwardArgs struct {
+	Q             driver.Ptr
+	K             driver.Ptr
+	Dy            driver.Ptr // T [boards][64*64 + 192]
+	Dq            driver.Ptr
+	Dk            driver.Ptr
+	Dmore         driver.Ptr // T [boards*64][16]
+	Boards, Width int32
+	Scale         float32
 }
 
 // AttentionPolicyArgs mirrors *args.cuh.

@@ -1,24 +1,11 @@
-// Attention nets: what stands between their matrix products, which are conv_1's. men,
-// embed, layer_norm, attend and attention_policy, each for three types.
-#include "device.cuh"
+// Attention nets: what stands between their matrix products, which are conv_1's, each for three
+// types. attention_backward.cu has the gradients.
+#include "attention_tile.cuh"
 #include "attention_args.cuh"
+#include "attention_act.cuh"
 #include "tower_softmax.cuh"
 
-enum { MASKS = 104, MEN_PLANES = 12, EMBED_PLANES = 112, ATTENTION_THREADS = 128, CHUNK = 64, ACT_RELU2 = 3, ACT_SWISH = 4, ACT_SELU = 5 };
-
-// activate_inner has the activations of layers inside encoders, too.
-DEVICE float activate_inner(float x, int act) {
-	if (act == ACT_RELU2) return x > 0.f || x != x ? x * x : 0.f;
-	if (act == ACT_SWISH) return x / (1.f + expf(-x));
-	if (act == ACT_SELU) return 1.05070098f * (x > 0.f ? x : 1.67326324f * (expf(x) - 1.f));
-	return activate(x, act);
-}
-
-// warp_sum adds up over a warp; all lanes have the sum.
-DEVICE float warp_sum(float v) {
-	for (int mask = 1; mask < WARP; mask *= 2) v += shuffle_xor(v, mask);
-	return v;
-}
+enum { MASKS = 104, MEN_PLANES = 12, EMBED_PLANES = 112 };
 
 template <class T> DEVICE void men(const MenArgs& a) {
 	const uint64_t* masks = a.masks + (int64_t)blockIdx.x * MASKS;
@@ -43,201 +30,64 @@ template <class T> DEVICE void embed(const EmbedArgs& a) {
 template <class T> DEVICE void layer_norm(const LayerNormArgs& a) {
 	int64_t row = (int64_t)blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP;
 	if (row >= a.rows) return;
-	int lane = threadIdx.x % WARP;
-	const T *x = (const T*)a.x + row * a.width, *skip = (const T*)a.skip + row * a.width;
-	T* y = (T*)a.y + row * a.width;
-	auto value = [&](int c) {
-		float v = a.scale * activate_inner(to_float(x[c]), a.act);
-		return a.skip ? v + to_float(skip[c]) : v;
-	};
+	int lane = threadIdx.x % WARP, square = row % 64;
+	LayerEnd<T> end(a, row);
 	float mean = 0.f, factor = 1.f;
 	if (a.gamma) {
-		float sum = 0.f, squares = 0.f, count = (float)(a.width / a.group * a.real);
-		for (int c = lane; c < a.width; c += WARP) sum += value(c);  // padding is 0
-		mean = warp_sum(sum) / count;
-		for (int c = lane; c < a.width; c += WARP) {
-			float d = value(c) - mean;
-			if (c % a.group < a.real) squares = fmaf(d, d, squares);
+		float sum = 0.f, squares = 0.f;
+		for (int c = lane; c < a.real; c += WARP) sum += end.value(c);
+		mean = warp_sum(sum) / a.real;
+		for (int c = lane; c < a.real; c += WARP) {
+			float d = end.value(c) - mean;
+			squares = fmaf(d, d, squares);
 		}
-		factor = 1.f / sqrtf(warp_sum(squares) / count + a.epsilon);
+		factor = 1.f / sqrtf(warp_sum(squares) / a.real + a.epsilon);
 	}
-	const float *mul = a.mul + row % 64 * a.width, *add = a.add + row % 64 * a.width;
-	for (int c = lane; c < a.width; c += WARP) {
-		float v = value(c);
-		if (a.gamma) v = fmaf((v - mean) * factor, a.gamma[c], a.beta[c]);
-		if (a.mul) v = fmaf(v, mul[c], add[c]);
-		y[c] = from_float<T>(v);
+	Spread spread(a.real, a.group);
+	T* y = (T*)a.y + row * spread.width;
+	for (int at = lane; at < spread.width; at += WARP) {
+		int c = spread.column(at);
+		float v = c < 0 ? 0.f : end.value(c);
+		if (a.gamma && c >= 0) v = fmaf((v - mean) * factor, a.gamma[c], a.beta[c]);
+		if (a.mul && c >= 0) v = fmaf(v, a.mul[c * 64 + square], a.add[c * 64 + square]);
+		y[at] = from_float<T>(v);
 	}
 }
 
-// AttendHead is where one head of one board lies.
-template <class T> struct AttendHead {
-	const T *qkv, *extra;
-	T* y;
-	int depth, stride, width;
-
-	DEVICE explicit AttendHead(const AttendArgs& a) : depth(a.depth), stride(3 * a.width), width(a.width) {
-		int64_t board = blockIdx.y;
-		int column = blockIdx.x * a.depth;
-		qkv = (const T*)a.qkv + board * 64 * stride + column;
-		extra = a.extra ? (const T*)a.extra + (board * a.heads + blockIdx.x) * 64 * 64 : nullptr;
-		y = (T*)a.y + board * 64 * a.width + column;
-		if (blockIdx.x + 1 < (unsigned)a.heads) return;
-		int used = a.heads * a.depth, rest = a.width - used;  // the last head clears what is past it
-		for (int i = threadIdx.x; i < 64 * rest; i += blockDim.x) y[(int64_t)(i / rest) * a.width + a.depth + i % rest] = from_float<T>(0.f);
-	}
-
-	// load copies columns first.. of one of the three parts to shared memory, [64][row], with
-	// zeros past the head.
-	template <int COLUMNS> DEVICE void load(T* shared, int row, int part, int first) const {
-		const T* from = qkv + part * width + first;
-		for (int i = threadIdx.x; i < 64 * COLUMNS; i += ATTENTION_THREADS) {
-			int r = i / COLUMNS, c = i % COLUMNS;
-			shared[r * row + c] = first + c < depth ? from[(int64_t)r * stride + c] : from_float<T>(0.f);
-		}
-	}
-};
-
-#ifdef F32
-// attend_float: a thread has 4 queries and every eighth key or column.
-DEVICE void attend_float(const AttendArgs& a) {
-	enum { COLUMNS = 32, ROW = COLUMNS + 1, PAIRS = 64 + 1 };
-	AttendHead<float> head(a);
-	float *left = (float*)shared_memory(), *right = left + 64 * ROW, *p = right + 64 * ROW;  // [64][ROW] twice, [64][PAIRS]
-	int first = threadIdx.x / 8 * 4, lane = threadIdx.x % 8;
-	float s[4][8] = {};
-	for (int at = 0; at < a.depth; at += COLUMNS) {
+// attend: a block a head of a board.
+template <class T> DEVICE void attend(const AttendArgs& a) {
+	enum { STRIDE = Tile<T>::STRIDE };
+	int64_t board = blockIdx.y;
+	int begin = blockIdx.x * a.depth, end = begin + a.depth, head = blockIdx.x;
+	const T *q = (const T*)a.q + board * 64 * a.stride, *k = (const T*)a.k + board * 64 * a.stride, *v = (const T*)a.v + board * 64 * a.stride;
+	T* y = (T*)a.y + board * 64 * a.width;
+	T *left = (T*)shared_memory(), *right = left + 64 * STRIDE, *weights = right + 64 * STRIDE;  // [64][STRIDE] twice, [64][PAIRS]
+	Tile<T> s;
+	for (int at = begin; at < end; at += Tile<T>::COLUMNS) {
 		sync_threads();
-		head.load<COLUMNS>(left, ROW, 0, at);
-		head.load<COLUMNS>(right, ROW, 1, at);
+		load(left, q, a.stride, at, end);
+		int columns = load(right, k, a.stride, at, end);
 		sync_threads();
-		for (int c = 0; c < COLUMNS; c++)
-#pragma unroll
-			for (int i = 0; i < 4; i++)
-#pragma unroll
-				for (int j = 0; j < 8; j++) s[i][j] = fmaf(left[(first + i) * ROW + c], right[(lane + 8 * j) * ROW + c], s[i][j]);
+		s.add(left, right, columns);
 	}
-#pragma unroll
-	for (int i = 0; i < 4; i++) {
-		float top = -3.4e38f, sum = 0.f;
-#pragma unroll
-		for (int j = 0; j < 8; j++) {
-			if (head.extra) s[i][j] += head.extra[(first + i) * 64 + lane + 8 * j];
-			top = fmaxf(top, s[i][j]);
-		}
-		for (int mask = 1; mask < 8; mask *= 2) top = fmaxf(top, shuffle_xor(top, mask));
-#pragma unroll
-		for (int j = 0; j < 8; j++) sum += s[i][j] = expf(s[i][j] - top);
-		for (int mask = 1; mask < 8; mask *= 2) sum += shuffle_xor(sum, mask);
-#pragma unroll
-		for (int j = 0; j < 8; j++) p[(first + i) * PAIRS + lane + 8 * j] = s[i][j] / sum;
-	}
-	for (int at = 0; at < a.depth; at += COLUMNS) {
+	softmax_rows(s, a.scale, a.extra ? (const T*)a.extra + (board * a.heads + head) * 64 * 64 : (const T*)0);
+	store(weights, s);
+	for (int at = begin; at < end; at += Tile<T>::COLUMNS) {
 		sync_threads();
-		head.load<COLUMNS>(left, ROW, 2, at);
+		int columns = load(left, v, a.stride, at, end);
 		sync_threads();
-		float y[4][COLUMNS / 8] = {};
-		for (int k = 0; k < 64; k++)
-#pragma unroll
-			for (int i = 0; i < 4; i++)
-#pragma unroll
-				for (int j = 0; j < COLUMNS / 8; j++) y[i][j] = fmaf(p[(first + i) * PAIRS + k], left[k * ROW + lane + 8 * j], y[i][j]);
-#pragma unroll
-		for (int i = 0; i < 4; i++)
-#pragma unroll
-			for (int j = 0; j < COLUMNS / 8; j++)
-				if (at + lane + 8 * j < a.depth) head.y[(first + i) * a.width + at + lane + 8 * j] = y[i][j];
+		Tile<T>::template times<false>(weights, left, columns, [&](int row, int c, float sum) {
+			if (at + c < end) y[(int64_t)row * a.width + at + c] = from_float<T>(sum);
+		});
 	}
+	if (head + 1 == a.heads) clear_columns(y, a.width, end);
 }
-#endif
-
-#ifdef HALF
-// pair packs two numbers as mma reads them, the first in the low half.
-template <class T> DEVICE uint32_t pair(float low, float high) {
-	return (uint32_t)from_float<T>(low).bits | (uint32_t)from_float<T>(high).bits << 16;
-}
-
-// attend_half: a warp has 16 queries. Their products with all keys stay in registers, and
-// are the left operand of the products with values as they lie there.
-template <class T> DEVICE void attend_half(const AttendArgs& a) {
-	enum { ROW = CHUNK + 8 };
-	AttendHead<T> head(a);
-	T *left = (T*)shared_memory(), *right = left + 64 * ROW;  // [64][ROW] each
-	int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4, first = threadIdx.x / WARP * 16;
-	int row = lane % 8, matrix = lane / 8;  // whose address a lane gives to load_matrix
-	float s[8][4] = {};                     // queries g and g+8; keys 8n+2t and the next
-	for (int at = 0; at < a.depth; at += CHUNK) {
-		sync_threads();
-		head.template load<CHUNK>(left, ROW, 0, at);
-		head.template load<CHUNK>(right, ROW, 1, at);
-		sync_threads();
-		for (int k = 0; k < CHUNK && at + k < a.depth; k += 16) {
-			uint32_t q[4];
-			load_matrix_x4(q, left + (first + matrix % 2 * 8 + row) * ROW + k + matrix / 2 * 8);
-#pragma unroll
-			for (int n = 0; n < 8; n += 2) {
-				uint32_t r[4];
-				load_matrix_x4(r, right + (n * 8 + matrix / 2 * 8 + row) * ROW + k + matrix % 2 * 8);
-				uint32_t b0[2] = {r[0], r[1]}, b1[2] = {r[2], r[3]};
-				mma<T>(s[n], q, b0);
-				mma<T>(s[n + 1], q, b1);
-			}
-		}
-	}
-	float scale[2];
-#pragma unroll
-	for (int half = 0; half < 2; half++) {
-		const T* extra = head.extra + (first + half * 8 + g) * 64 + 2 * t;
-		float top = -3.4e38f, sum = 0.f;
-#pragma unroll
-		for (int n = 0; n < 8; n++)
-#pragma unroll
-			for (int i = 2 * half; i < 2 * half + 2; i++) {
-				if (head.extra) s[n][i] += to_float(extra[8 * n + i % 2]);
-				top = fmaxf(top, s[n][i]);
-			}
-		for (int mask = 1; mask < 4; mask *= 2) top = fmaxf(top, shuffle_xor(top, mask));
-#pragma unroll
-		for (int n = 0; n < 8; n++)
-#pragma unroll
-			for (int i = 2 * half; i < 2 * half + 2; i++) sum += s[n][i] = expf(s[n][i] - top);
-		for (int mask = 1; mask < 4; mask *= 2) sum += shuffle_xor(sum, mask);
-		scale[half] = 1.f / sum;
-	}
-	uint32_t p[4][4];
-#pragma unroll
-	for (int k = 0; k < 4; k++)
-#pragma unroll
-		for (int i = 0; i < 4; i++) p[k][i] = pair<T>(s[2 * k + i / 2][i % 2 * 2], s[2 * k + i / 2][i % 2 * 2 + 1]);
-	for (int at = 0; at < a.depth; at += CHUNK) {
-		sync_threads();
-		head.template load<CHUNK>(left, ROW, 2, at);
-		sync_threads();
-		for (int n = 0; n < CHUNK && at + n < a.depth; n += 16) {
-			float y[2][4] = {};
-#pragma unroll
-			for (int k = 0; k < 4; k++) {
-				uint32_t r[4];
-				load_matrix_x4_trans(r, left + (k * 16 + matrix % 2 * 8 + row) * ROW + n + matrix / 2 * 8);
-				uint32_t b0[2] = {r[0], r[1]}, b1[2] = {r[2], r[3]};
-				mma<T>(y[0], p[k], b0);
-				mma<T>(y[1], p[k], b1);
-			}
-#pragma unroll
-			for (int i = 0; i < 8; i++) {
-				int c = at + n + i / 4 * 8 + 2 * t + i % 2, half = i / 2 % 2;
-				if (c < a.depth) head.y[(first + half * 8 + g) * a.width + c] = from_float<T>(y[i / 4][i % 4] * scale[half]);
-			}
-		}
-	}
-}
-#endif
 
 // attention_policy: a block a board, a warp a move at a time.
 template <class T> DEVICE void attention_policy(const AttentionPolicyArgs& a) {
 	int64_t board = blockIdx.x;
 	if (board >= *a.count) return;
-	enum { PROMOTIONS = 64 * 64 };
+	
 	int begin = a.start[board], n = a.start[board + 1] - begin, lane = threadIdx.x % WARP;
 	const T* qk = (const T*)a.qk + board * 64 * 2 * a.width;
 	float* prior = a.prior + begin;
@@ -266,7 +116,7 @@ template <class T> DEVICE void attention_policy(const AttentionPolicyArgs& a) {
 KERNEL(men_f32, MenArgs, 256, 4) { men<float>(a); }
 KERNEL(embed_f32, EmbedArgs, 256, 4) { embed<float>(a); }
 KERNEL(layer_norm_f32, LayerNormArgs, 256, 4) { layer_norm<float>(a); }
-KERNEL(attend_f32, AttendArgs, ATTENTION_THREADS, 2) { attend_float(a); }
+KERNEL(attend_f32, AttendArgs, ATTENTION_THREADS, 4) { attend<float>(a); }
 KERNEL(attention_policy_f32, AttentionPolicyArgs, ATTENTION_THREADS, 4) { attention_policy<float>(a); }
 #endif
 #ifdef HALF
@@ -276,8 +126,8 @@ KERNEL(embed_bf16, EmbedArgs, 256, 4) { embed<bf16>(a); }
 KERNEL(embed_fp16, EmbedArgs, 256, 4) { embed<fp16>(a); }
 KERNEL(layer_norm_bf16, LayerNormArgs, 256, 4) { layer_norm<bf16>(a); }
 KERNEL(layer_norm_fp16, LayerNormArgs, 256, 4) { layer_norm<fp16>(a); }
-KERNEL(attend_bf16, AttendArgs, ATTENTION_THREADS, 4) { attend_half<bf16>(a); }
-KERNEL(attend_fp16, AttendArgs, ATTENTION_THREADS, 4) { attend_half<fp16>(a); }
+KERNEL(attend_bf16, AttendArgs, ATTENTION_THREADS, 4) { attend<bf16>(a); }
+KERNEL(attend_fp16, AttendArgs, ATTENTION_THREADS, 4) { attend<fp16>(a); }
 KERNEL(attention_policy_bf16, AttentionPolicyArgs, ATTENTION_THREADS, 4) { attention_policy<bf16>(a); }
 KERNEL(attention_policy_fp16, AttentionPolicyArgs, ATTENTION_THREADS, 4) { attention_policy<fp16>(a); }
 #endif

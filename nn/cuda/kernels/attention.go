@@ -1,7 +1,5 @@
 package kernels
 
-import "github.com/chessbrain/chessbrain/nn/cuda/driver"
-
 // Activations that attention.cu has beside those of all kernels.
 const (
 	ActReLU2 = ActMish + 1 + iota
@@ -22,16 +20,64 @@ func LayerNorm(t Type, a LayerNormArgs) Launch {
 	return perWarp("layer_norm_"+t.String(), 8, int(a.Rows), &a)
 }
 
-// Attend launches the attention of all heads, each by one block a board.
-func Attend(t Type, a AttendArgs) Launch {
-	const threads, squares = 128, 64 // ATTENTION_THREADS
-	shared := 2 * squares * (64 + 8) * t.Size()
+// tiles are the bytes of shared memory of so many operands and stored tiles of attention_tile.cuh.
+func tiles(t Type, operands, stored int) int {
+	const squares = 64
 	if t == F32 {
-		shared = squares * (2*(32+1) + squares + 1) * t.Size()
+		return squares * (operands*(16+1) + stored*(squares+1)) * t.Size()
 	}
-	l := inRow("attend_"+t.String(), int(a.Heads), threads, shared, &a)
-	l.Grid = driver.Dim{X: int(a.Heads), Y: int(a.Boards), Z: 1}
+	return squares * (operands + stored) * (64 + 8) * t.Size()
+}
+
+// attention is a kernel with a block of ATTENTION_THREADS for each head of each board.
+func attention[A any](kernel string, t Type, heads, boards int32, shared int, a *A) Launch {
+	l := inRow(kernel+t.String(), int(heads), 128, shared, a)
+	l.Grid.Y = int(boards)
 	return l
+}
+
+// Attend launches the attention of all heads.
+func Attend(t Type, a AttendArgs) Launch {
+	return attention("attend_", t, a.Heads, a.Boards, tiles(t, 2, 1), &a)
+}
+
+// AttendBackward launches its gradients.
+func AttendBackward(t Type, a AttendBackwardArgs) Launch {
+	return attention("attend_backward_", t, a.Heads, a.Boards, tiles(t, 3, 2), &a)
+}
+
+// AttentionLogits launches the scores of all moves.
+func AttentionLogits(t Type, a AttentionLogitsArgs) Launch {
+	return attention("attention_logits_", t, a.Boards, 1, tiles(t, 2, 0), &a)
+}
+
+// AttentionLogitsBackward launches their gradients.
+func AttentionLogitsBackward(t Type, a AttentionLogitsBackwardArgs) Launch {
+	return attention("attention_logits_backward_", t, a.Boards, 1, tiles(t, 2, 1), &a)
+}
+
+// NormParts returns how many parts of sums LayerNormBackward writes.
+func NormParts(rows int) int { return ceil(rows, normRows) }
+
+const normRows = 64 // NORM_ROWS
+
+// LayerNormBackward launches LayerNorm's gradients.
+func LayerNormBackward(t Type, a LayerNormBackwardArgs) Launch {
+	threads := max(64, min(256, ceil(int(a.Width), 32)*32))
+	return inRow("layer_norm_backward_"+t.String(), NormParts(int(a.Rows)), threads, normRows*4*4, &a)
+}
+
+// GateBackward launches the gradients of gates.
+func GateBackward(t Type, a GateBackwardArgs) Launch {
+	const threads = 64
+	l := inRow("gate_backward_"+t.String(), ceil(int(a.Width), threads), threads, 0, &a)
+	l.Grid.Y = 64
+	return l
+}
+
+// SaidGradient launches that of what Embed puts behind the planes.
+func SaidGradient(t Type, a SaidGradientArgs) Launch {
+	return perWarp("said_gradient_"+t.String(), 8, int(a.Boards)*64, &a)
 }
 
 // AttentionPolicy launches the priors of up to boards.

@@ -3,6 +3,8 @@ package kernels
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/chessbrain/chessbrain/encoding"
@@ -82,37 +84,53 @@ func TestEmbed(t *testing.T) {
 	})
 }
 
-// TestLayerNorm holds every form against float64: activations, sums, norms over columns that
-// stand in groups, gates. One rounding to the type, and some of fp32 at values below 2^5.
+// normCases are forms of layer norms: of columns in groups, and of a row that is padded.
+var normCases = []struct {
+	rows, width, real, group int
+	act                      int32
+	skip, norm, gates        bool
+}{
+	{130, 32, 27, 27, ActNone, true, true, false},
+	{128, 48, 48, 48, ActMish, false, true, true},
+	{64, 16, 10, 10, ActReLU, false, false, true},
+	{3, 32, 18, 6, ActSwish, false, true, false},
+	{9, 144, 130, 130, ActSELU, false, false, false},
+	{5, 80, 70, 70, ActReLU2, true, false, false},
+	{66, 288, 288, 96, ActReLU, false, true, false},
+}
+
+// spreadTo returns rows of real columns as layer_norm writes them: in groups, each padded.
+func spreadTo(rows []float64, real, group int) []float64 {
+	var out []float64
+	for g := range slices.Chunk(rows, group) {
+		out = append(append(out, g...), make([]float64, Pad(group)-group)...)
+	}
+	return out
+}
+
+// normInputs are the inputs of a layer norm, of width columns; those from real on are 0.
+func normInputs(r *rand.Rand, typ Type, rows, width, real int) []float32 {
+	v := rounded(typ, normal(r, rows*width, 1))
+	for i := range v {
+		if i%width >= real {
+			v[i] = 0
+		}
+	}
+	return v
+}
+
+// TestLayerNorm holds every form against float64: activations, sums, norms, columns in groups,
+// gates. One rounding to the type, and some of fp32 at values below 2^5.
 func TestLayerNorm(t *testing.T) {
-	for _, c := range []struct {
-		rows, groups, group, real int
-		act                       int32
-		skip, norm, gates         bool
-	}{
-		{130, 1, 32, 27, ActNone, true, true, false},
-		{128, 1, 48, 48, ActMish, false, true, true},
-		{64, 1, 16, 10, ActReLU, false, false, true},
-		{3, 3, 16, 6, ActSwish, false, true, false},
-		{9, 1, 144, 130, ActSELU, false, false, false},
-		{5, 1, 80, 70, ActReLU2, true, false, false},
-	} {
+	for _, c := range normCases {
 		eachType(t, func(t *testing.T, typ Type) {
 			r := fresh(t)
 			d, k, s := open(t)
-			width := c.groups * c.group
-			spread := func(n int) []float32 { // rows of numbers, 0 in padding
-				v := rounded(typ, normal(r, n*width, 1))
-				for i := range v {
-					if i%c.group >= c.real {
-						v[i] = 0
-					}
-				}
-				return v
-			}
-			x, skip, gamma, beta, mul, add := spread(c.rows), spread(c.rows), spread(1), spread(1), spread(64), spread(64)
-			a := LayerNormArgs{X: upload(t, d, s, typ, x), Rows: int32(c.rows), Width: int32(width), Group: int32(c.group), Real: int32(c.real), Act: c.act, Scale: 0.75, Epsilon: 1e-3}
-			a.Y = a.X
+			x, skip := normInputs(r, typ, c.rows, c.width, c.real), normInputs(r, typ, c.rows, c.width, c.real)
+			gamma, beta, mul, add := normal(r, c.real, 1), normal(r, c.real, 1), normal(r, 64*c.real, 1), normal(r, 64*c.real, 1)
+			wide := c.real / c.group * Pad(c.group)
+			a := LayerNormArgs{X: upload(t, d, s, typ, x), Rows: int32(c.rows), Width: int32(c.width), Real: int32(c.real), Group: int32(c.group), Act: c.act, Scale: 0.75, Epsilon: 1e-3}
+			a.Y = alloc(t, d, c.rows*wide*typ.Size())
 			if c.skip {
 				a.Skip = upload(t, d, s, typ, skip)
 				a.Y = a.Skip
@@ -124,80 +142,114 @@ func TestLayerNorm(t *testing.T) {
 				a.Mul, a.Add = upload(t, d, s, F32, mul), upload(t, d, s, F32, add)
 			}
 			run(t, k, s, LayerNorm(typ, a))
-			want := make([]float64, len(x))
+			var want []float64
 			for row := range c.rows {
-				v := want[row*width:][:width]
-				mean, variance, count := 0.0, 0.0, float64(c.groups*c.real)
+				v := make([]float64, c.real)
+				mean, variance := 0.0, 0.0
 				for i := range v {
-					if v[i] = 0.75 * innerAct64(float64(x[row*width+i]), c.act); c.skip {
-						v[i] += float64(skip[row*width+i])
+					if v[i] = 0.75 * innerAct64(float64(x[row*c.width+i]), c.act); c.skip {
+						v[i] += float64(skip[row*c.width+i])
 					}
-					mean += v[i] / count
+					mean += v[i] / float64(c.real)
 				}
 				for i := range v {
-					if i%c.group < c.real {
-						variance += (v[i] - mean) * (v[i] - mean) / count
-					}
+					variance += (v[i] - mean) * (v[i] - mean) / float64(c.real)
 				}
 				for i := range v {
 					if c.norm {
 						v[i] = (v[i]-mean)/math.Sqrt(variance+1e-3)*float64(gamma[i]) + float64(beta[i])
 					}
 					if c.gates {
-						v[i] = v[i]*float64(mul[row%64*width+i]) + float64(add[row%64*width+i])
+						v[i] = v[i]*float64(mul[i*64+row%64]) + float64(add[i*64+row%64])
 					}
 				}
+				want = append(want, spreadTo(v, c.real, c.group)...)
 			}
-			near(t, fmt.Sprint(c), download(t, s, typ, a.Y, len(want)), want, 0x1p-15, 1.01*unitRoundoff(typ))
+			near(t, fmt.Sprint(c), download(t, s, typ, a.Y, len(want)), want, 0x1p-14, 1.01*unitRoundoff(typ))
 		})
 	}
 }
 
-// TestAttend holds heads of any depth against float64. Weights of values are rounded to the
-// type: an error of its unit, of averages of values below 2^3.
-func TestAttend(t *testing.T) {
-	for _, c := range []struct {
-		boards, heads, depth, width int
-		extra                       bool
-	}{{2, 3, 5, 16, true}, {1, 2, 16, 32, false}, {1, 1, 72, 80, true}, {1, 2, 32, 64, true}, {3, 1, 130, 144, false}} {
+// attendCase are the inputs of heads, rounded to a type.
+type attendCase struct {
+	boards, heads, depth, width int
+	q, k, v, extra              []float32 // extra: nil where there is none
+	scale                       float64
+}
+
+// eachAttend calls f with heads of many depths.
+func eachAttend(t *testing.T, f func(t *testing.T, typ Type, c *attendCase)) {
+	for _, c := range []attendCase{
+		{boards: 2, heads: 3, depth: 5, width: 16, extra: []float32{}}, {boards: 1, heads: 2, depth: 16, width: 32}, {boards: 1, heads: 1, depth: 72, width: 80, extra: []float32{}},
+		{boards: 1, heads: 2, depth: 32, width: 64, extra: []float32{}}, {boards: 3, heads: 1, depth: 130, width: 144},
+	} {
 		eachType(t, func(t *testing.T, typ Type) {
 			r := fresh(t)
-			d, k, s := open(t)
-			qkv, extra := rounded(typ, normal(r, c.boards*64*3*c.width, 0.7)), rounded(typ, normal(r, c.boards*c.heads*64*64, 1))
-			a := AttendArgs{Qkv: upload(t, d, s, typ, qkv), Y: alloc(t, d, c.boards*64*c.width*typ.Size()),
-				Boards: int32(c.boards), Heads: int32(c.heads), Depth: int32(c.depth), Width: int32(c.width)}
-			if c.extra {
-				a.Extra = upload(t, d, s, typ, extra)
+			c, n := c, c.boards*64*c.width
+			c.q, c.k, c.v = rounded(typ, normal(r, n, 0.7)), rounded(typ, normal(r, n, 0.7)), rounded(typ, normal(r, n, 0.7))
+			if c.extra != nil {
+				c.extra = rounded(typ, normal(r, c.boards*c.heads*64*64, 1))
 			}
-			run(t, k, s, Attend(typ, a))
-			want := make([]float64, c.boards*64*c.width)
-			at := func(board, square, part, column int) float64 {
-				return float64(qkv[((board*64+square)*3+part)*c.width+column])
+			c.scale = 0.75
+			f(t, typ, &c)
+		})
+	}
+}
+
+// at is the index of a column of a head's square.
+func (c *attendCase) at(board, head, square, column int) int {
+	return (board*64+square)*c.width + head*c.depth + column
+}
+
+// weights returns those of a head, [64][64].
+func (c *attendCase) weights(board, head int) []float64 {
+	p := make([]float64, 64*64)
+	for query := range 64 {
+		z := p[query*64:][:64]
+		for key := range z {
+			for i := range c.depth {
+				z[key] += c.scale * float64(c.q[c.at(board, head, query, i)]) * float64(c.k[c.at(board, head, key, i)])
 			}
-			for board := range c.boards {
-				for head := range c.heads {
-					for query := range 64 {
-						z := make([]float64, 64)
-						for key := range z {
-							for i := head * c.depth; i < (head+1)*c.depth; i++ {
-								z[key] += at(board, query, 0, i) * at(board, key, 1, i)
-							}
-							if c.extra {
-								z[key] += float64(extra[((board*c.heads+head)*64+query)*64+key])
-							}
-						}
-						softmax64(z)
-						for i := head * c.depth; i < (head+1)*c.depth; i++ {
-							for key, p := range z {
-								want[(board*64+query)*c.width+i] += p * at(board, key, 2, i)
-							}
-						}
+			if c.extra != nil {
+				z[key] += float64(c.extra[((board*c.heads+head)*64+query)*64+key])
+			}
+		}
+		softmax64(z)
+	}
+	return p
+}
+
+// TestAttend holds heads of any depth against float64, whose inputs are parts of one array's
+// rows. Weights of values are rounded to the type: an error of its unit, of averages of values
+// below 2^3.
+func TestAttend(t *testing.T) {
+	eachAttend(t, func(t *testing.T, typ Type, c *attendCase) {
+		d, k, s := open(t)
+		var joint []float32
+		for row := range c.boards * 64 {
+			for _, x := range [][]float32{c.q, c.k, c.v} {
+				joint = append(joint, x[row*c.width:][:c.width]...)
+			}
+		}
+		x, part := upload(t, d, s, typ, joint), c.width*typ.Size()
+		a := AttendArgs{Q: x, K: x.Offset(part), V: x.Offset(2 * part), Y: alloc(t, d, c.boards*64*part),
+			Boards: int32(c.boards), Heads: int32(c.heads), Depth: int32(c.depth), Stride: int32(3 * c.width), Width: int32(c.width), Scale: float32(c.scale)}
+		if c.extra != nil {
+			a.Extra = upload(t, d, s, typ, c.extra)
+		}
+		run(t, k, s, Attend(typ, a))
+		want := make([]float64, c.boards*64*c.width)
+		for board := range c.boards {
+			for head := range c.heads {
+				for i, p := range c.weights(board, head) {
+					for column := range c.depth {
+						want[c.at(board, head, i/64, column)] += p * float64(c.v[c.at(board, head, i%64, column)])
 					}
 				}
 			}
-			near(t, fmt.Sprint(c), download(t, s, typ, a.Y, len(want)), want, 4*unitRoundoff(typ)+0x1p-17, 1.01*unitRoundoff(typ))
-		})
-	}
+		}
+		near(t, fmt.Sprint(c.heads, c.depth), download(t, s, typ, a.Y, len(want)), want, 4*unitRoundoff(typ)+0x1p-17, 1.01*unitRoundoff(typ))
+	})
 }
 
 // TestAttentionPolicy holds priors against float64: all moves, promotions among them, few and

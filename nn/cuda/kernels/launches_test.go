@@ -32,7 +32,9 @@ func allLaunches() []Launch {
 			}
 			add(Expand(t, ExpandArgs{Boards: n}), Pack(t, PackArgs{Count: 100}, 9*int(n)*64))
 			add(Men(t, MenArgs{Boards: n}), Embed(t, EmbedArgs{Boards: n}), LayerNorm(t, LayerNormArgs{Rows: n * 64}))
-			add(Attend(t, AttendArgs{Boards: n, Heads: 32}), AttentionPolicy(t, AttentionPolicyArgs{}, boards))
+			add(Attend(t, AttendArgs{Boards: n, Heads: 32}), AttendBackward(t, AttendBackwardArgs{Boards: n, Heads: 32}), AttentionPolicy(t, AttentionPolicyArgs{}, boards))
+			add(AttentionLogits(t, AttentionLogitsArgs{Boards: n}), AttentionLogitsBackward(t, AttentionLogitsBackwardArgs{Boards: n}))
+			add(SaidGradient(t, SaidGradientArgs{Boards: n}), GateBackward(t, GateBackwardArgs{Width: 64 * n}), LayerNormBackward(t, LayerNormBackwardArgs{Rows: n, Width: 16 * n}))
 			add(PolicyLoss(t, PolicyLossArgs{Rows: n, Width: 5120}), ScalarLoss(t, ScalarLossArgs{Rows: n, Width: 16, Terms: 1}))
 		}
 		for _, c := range []int32{16, 32, 64, 128, 256, 512} {

@@ -40,7 +40,9 @@ template <class T> DEVICE void pack_tile(const PackEntry& e, const PackTiles& t,
 	for (int c = threadIdx.x; c < PACK_SIDE * PACK_SIDE * t.depth; c += PACK_THREADS) {
 		int j = c % t.depth, i = c / t.depth % PACK_SIDE, o = c / t.depth / PACK_SIDE;
 		bool real = o0 + o < e.co && i0 + i < t.real_ins;
-		tile[o * row + i * PACK_DEPTH + j] = real ? e.w[((int64_t)(o0 + o) * t.real_ins + i0 + i) * t.deep + j0 + j] : 0.f;
+		int64_t line = (int64_t)(o0 + o) * t.real_ins * t.deep;
+		int at = e.by_square ? (j0 + j) * t.real_ins + i0 + i : (i0 + i) * t.deep + j0 + j;
+		tile[o * row + i * PACK_DEPTH + j] = real ? e.w[line + at] : 0.f;
 	}
 	sync_threads();
 	for (int c = threadIdx.x; c < PACK_SIDE * t.depth; c += PACK_THREADS) {

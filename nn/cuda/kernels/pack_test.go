@@ -11,6 +11,7 @@ import (
 type packCase struct {
 	co, ci, taps, channels int
 	backward               bool
+	bySquare               int32
 	w                      []float32
 }
 
@@ -29,7 +30,11 @@ func (c *packCase) want() (forward, backward []float32) {
 	for n, v := range c.w {
 		o, i, tap := n/c.taps/c.ci, n/c.taps%c.ci, n%c.taps
 		if c.channels > 0 {
-			i = i%64*Pad(c.channels) + i/64
+			if square, channel := i%64, i/64; c.bySquare == 0 {
+				i = square*Pad(c.channels) + channel
+			} else {
+				i = i/c.channels*Pad(c.channels) + i%c.channels
+			}
 		}
 		forward[(tap*co+o)*ci+i] = v
 		backward[((c.taps-1-tap)*ci+i)*co+o] = v
@@ -43,6 +48,7 @@ func TestPack(t *testing.T) {
 	cases := []*packCase{
 		{co: 80, ci: 24, taps: 9, backward: true}, {co: 16, ci: 112, taps: 9}, {co: 8, ci: 40, taps: 1, backward: true},
 		{co: 3, ci: 128, taps: 1, backward: true}, {co: 20, ci: 64 * 20, taps: 1, channels: 20, backward: true}, {co: 5, ci: 64 * 8, taps: 1, channels: 8},
+		{co: 20, ci: 64 * 20, taps: 1, channels: 20, bySquare: 1, backward: true},
 	}
 	longest := 0
 	for _, c := range cases {
@@ -56,13 +62,17 @@ func TestPack(t *testing.T) {
 				for n, c := range cases {
 					co, ci := c.padded()
 					size := co * ci * c.taps * typ.Size()
-					e := PackEntry{W: upload(t, d, s, F32, c.w), Forward: alloc(t, d, size), Co: int32(c.co), Ci: int32(c.ci), Taps: int32(c.taps), Channels: int32(c.channels)}
+					e := PackEntry{W: upload(t, d, s, F32, c.w), Forward: alloc(t, d, size), Co: int32(c.co), Ci: int32(c.ci), Taps: int32(c.taps), Channels: int32(c.channels), BySquare: c.bySquare}
 					if c.backward {
 						e.Backward = alloc(t, d, size)
 					}
 					entries[n] = e
 				}
-				run(t, k, s, Pack(typ, PackArgs{Entries: uploadOf(t, d, s, entries), Count: int32(len(cases))}, longest))
+				var raw []byte
+				for i := range entries {
+					raw = append(raw, bytesOf(&entries[i])...)
+				}
+				run(t, k, s, Pack(typ, PackArgs{Entries: uploadBytes(t, d, s, raw), Count: int32(len(cases))}, longest))
 				for n, c := range cases {
 					forward, backward := c.want()
 					if got := download(t, s, typ, entries[n].Forward, len(forward)); !slices.Equal(got, rounded(typ, forward)) {

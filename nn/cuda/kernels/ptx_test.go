@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/chessbrain/chessbrain/internal/testing/emulated"
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/cuda/kernels/gen/source"
 )
 
@@ -182,9 +183,12 @@ ret;
 // exchanged, a barrier left out, and instructions that no kernel has had so far are noticed.
 func TestPTXRun(t *testing.T) {
 	emulated.Only(t)
-	const boards, heads, depth, width = 1, 2, 16, 32
+	const boards, heads, depth, width = 1, 2, 80, 160 // as many columns as take every path
 	r := fresh(t)
 	qkv := rounded(BF16, normal(r, boards*64*3*width, 0.7))
+	of := func(x, y driver.Ptr) AttendArgs {
+		return AttendArgs{Q: x, K: x.Offset(2 * width), V: x.Offset(4 * width), Y: y, Boards: boards, Heads: heads, Depth: depth, Stride: 3 * width, Width: width, Scale: 1}
+	}
 	attend := func(text string, races bool) ([]float32, error) {
 		d := emulated.OpenWith(t, emulated.Options{PTX: true, Races: races})
 		s, err := d.NewStream()
@@ -196,7 +200,7 @@ func TestPTXRun(t *testing.T) {
 		f, err := m.Function("attend_bf16")
 		must(t, err)
 		in, out := upload(t, d, s, BF16, qkv), alloc(t, d, boards*64*width*2)
-		l := Attend(BF16, AttendArgs{Qkv: in, Y: out, Boards: boards, Heads: heads, Depth: depth, Width: width})
+		l := Attend(BF16, of(in, out))
 		if err := errors.Join(s.Launch(f, l.Grid, l.Block, l.Shared, l.Args), s.Synchronize()); err != nil {
 			return nil, err
 		}
@@ -207,7 +211,7 @@ func TestPTXRun(t *testing.T) {
 	text, err := ptx("attention.half")
 	must(t, err)
 	d, k, s := open(t)
-	a := AttendArgs{Qkv: upload(t, d, s, BF16, qkv), Y: alloc(t, d, boards*64*width*2), Boards: boards, Heads: heads, Depth: depth, Width: width}
+	a := of(upload(t, d, s, BF16, qkv), alloc(t, d, boards*64*width*2))
 	run(t, k, s, Attend(BF16, a))
 	want := download(t, s, BF16, a.Y, boards*64*width)
 	differ := func(got []float32) (most float64) {

@@ -26,7 +26,8 @@ struct ReducePlace {
 		int group = a.channels ? 64 : a.taps;  // weights of an input (or a channel) lie together
 		int i = e / group, j = e % group, real = a.channels ? a.real_channels : a.real_ci;
 		*at = a.channels ? j * 8 + i : j * 16 + i;
-		return first + i < real ? ((int64_t)blockIdx.y * real + first + i) * group + j : -1;
+		if (first + i >= real) return -1;
+		return (int64_t)blockIdx.y * real * group + (a.by_square ? j * real + first + i : (first + i) * group + j);
 	}
 };
 

@@ -8,7 +8,7 @@ import (
 // reduceCase is an addition of parts.
 type reduceCase struct {
 	splits, taps, realCo, realCi, channels int // channels > 0: real, and realCi = 64*channels
-	accumulate                             int32
+	bySquare, accumulate                   int32
 }
 
 // source returns where weight o, i, tap of nn's order lies in a part, and padded co, ci.
@@ -16,7 +16,12 @@ func (c reduceCase) source(o, i, tap int) (at, co, ci int) {
 	co, ci = Pad(c.realCo), Pad(c.realCi)
 	if c.channels > 0 {
 		padded := Pad(c.channels)
-		ci, i = 64*padded, i%64*padded+i/64
+		if square, channel := i%64, i/64; c.bySquare == 0 {
+			i = square*padded + channel
+		} else {
+			i = i/c.channels*padded + i%c.channels
+		}
+		ci = 64 * padded
 	}
 	return (tap*co+o)*ci + i, co, ci
 }
@@ -28,6 +33,7 @@ func TestWgradReduce(t *testing.T) {
 		{splits: 1, taps: 9, realCo: 3, realCi: 5}, {splits: 4, taps: 9, realCo: 20, realCi: 112, accumulate: 1}, {splits: 23, taps: 9, realCo: 16, realCi: 32},
 		{splits: 2, taps: 1, realCo: 3, realCi: 128, accumulate: 1}, {splits: 70, taps: 1, realCo: 18, realCi: 90}, {splits: 2, taps: 1, realCo: 16, realCi: 80},
 		{splits: 1, taps: 1, realCo: 2, realCi: 64 * 8, channels: 8}, {splits: 5, taps: 1, realCo: 3, realCi: 64 * 20, channels: 20, accumulate: 1},
+		{splits: 2, taps: 1, realCo: 3, realCi: 64 * 20, channels: 20, bySquare: 1, accumulate: 1},
 	} {
 		_, co, ci := c.source(0, 0, 0)
 		size, weights := c.taps*co*ci, c.realCo*c.realCi*c.taps
@@ -57,7 +63,7 @@ func TestWgradReduce(t *testing.T) {
 		a := WgradReduceArgs{Part: upload(t, d, s, F32, part), Grad: upload(t, d, s, F32, grad), Splits: int32(c.splits), Taps: int32(c.taps),
 			Co: int32(co), Ci: int32(ci), RealCo: int32(c.realCo), RealCi: int32(c.realCi), Accumulate: c.accumulate}
 		if c.channels > 0 {
-			a.Channels, a.RealChannels = int32(Pad(c.channels)), int32(c.channels)
+			a.Channels, a.RealChannels, a.BySquare = int32(Pad(c.channels)), int32(c.channels), c.bySquare
 		}
 		run(t, k, s, WgradReduce(a))
 		// no sum on the way is larger than largest, and each of splits+1 is rounded

@@ -1,0 +1,147 @@
+// Products of 64 rows with 64 rows by a block of ATTENTION_THREADS, whose operands lie in shared
+// memory: of queries and keys, and of weights and values. A row there has Tile<T>::COLUMNS columns
+// of what is longer, or of a Tile 64.
+#pragma once
+#include "device.cuh"
+
+enum { ATTENTION_THREADS = 128 };
+
+// Tile is a 64x64 result. A thread has PER numbers in each of ROWS rows; the LANES lanes that
+// share a row are neighbours.
+template <class T> struct Tile {
+	enum { COLUMNS = 64, STRIDE = COLUMNS + 8, PAIRS = 64 + 8, ROWS = 2, PER = 16, LANES = 4 };
+	float v[8][4] = {};  // rows g and g+8 of a warp's 16; columns 8n+2t and the next
+
+	DEVICE static int first() { return threadIdx.x / WARP * 16; }
+	DEVICE static int row(int r) { return first() + 8 * r + threadIdx.x % WARP / 4; }
+	DEVICE static int column(int j) { return j / 2 * 8 + threadIdx.x % 4 * 2 + j % 2; }
+	DEVICE float& at(int r, int j) { return v[j / 2][2 * r + j % 2]; }
+#ifdef HALF
+	// add adds the products of rows of left and right, which have so many columns.
+	DEVICE void add(const T* left, const T* right, int columns) {
+		int row = threadIdx.x % 8, matrix = threadIdx.x % WARP / 8;  // whose address a lane gives to load_matrix
+		for (int k = 0; k < columns; k += 16) {
+			uint32_t l[4];
+			load_matrix_x4(l, left + (first() + matrix % 2 * 8 + row) * STRIDE + k + matrix / 2 * 8);
+#pragma unroll
+			for (int n = 0; n < 8; n += 2) {
+				uint32_t r[4];
+				load_matrix_x4(r, right + (n * 8 + matrix / 2 * 8 + row) * STRIDE + k + matrix % 2 * 8);
+				uint32_t b0[2] = {r[0], r[1]}, b1[2] = {r[2], r[3]};
+				mma<T>(v[n], l, b0);
+				mma<T>(v[n + 1], l, b1);
+			}
+		}
+	}
+
+	// times calls put(row, column, number) for the product of a stored tile, or of its transpose,
+	// with x, which has so many columns.
+	template <bool TRANSPOSED, class F> DEVICE static void times(const T* tile, const T* x, int columns, F put) {
+		int row = threadIdx.x % 8, matrix = threadIdx.x % WARP / 8, g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
+		uint32_t l[4][4];
+#pragma unroll
+		for (int k = 0; k < 4; k++) {
+			if (TRANSPOSED) load_matrix_x4_trans(l[k], tile + (k * 16 + matrix / 2 * 8 + row) * PAIRS + first() + matrix % 2 * 8);
+			else load_matrix_x4(l[k], tile + (first() + matrix % 2 * 8 + row) * PAIRS + k * 16 + matrix / 2 * 8);
+		}
+		for (int n = 0; n < columns; n += 16) {
+			float y[2][4] = {};
+#pragma unroll
+			for (int k = 0; k < 4; k++) {
+				uint32_t r[4];
+				load_matrix_x4_trans(r, x + (k * 16 + matrix % 2 * 8 + row) * STRIDE + n + matrix / 2 * 8);
+				uint32_t b0[2] = {r[0], r[1]}, b1[2] = {r[2], r[3]};
+				mma<T>(y[0], l[k], b0);
+				mma<T>(y[1], l[k], b1);
+			}
+#pragma unroll
+			for (int i = 0; i < 8; i++) put(first() + i / 2 % 2 * 8 + g, n + i / 4 * 8 + 2 * t + i % 2, y[i / 4][i % 4]);
+		}
+	}
+#endif
+};
+
+#ifdef F32
+template <> struct Tile<float> {
+	enum { COLUMNS = 16, STRIDE = COLUMNS + 1, PAIRS = 64 + 1, ROWS = 4, PER = 8, LANES = 8 };
+	float v[4][8] = {};
+
+	DEVICE static int row(int r) { return threadIdx.x / 8 * 4 + r; }
+	DEVICE static int column(int j) { return threadIdx.x % 8 + 8 * j; }
+	DEVICE float& at(int r, int j) { return v[r][j]; }
+
+	DEVICE void add(const float* left, const float* right, int columns) {
+		for (int c = 0; c < columns; c++)
+#pragma unroll
+			for (int i = 0; i < ROWS; i++)
+#pragma unroll
+				for (int j = 0; j < PER; j++) v[i][j] = fmaf(left[row(i) * STRIDE + c], right[column(j) * STRIDE + c], v[i][j]);
+	}
+
+	template <bool TRANSPOSED, class F> DEVICE static void times(const float* tile, const float* x, int columns, F put) {
+		float y[ROWS][COLUMNS / 8] = {};
+		for (int k = 0; k < 64; k++)
+#pragma unroll
+			for (int i = 0; i < ROWS; i++) {
+				float l = TRANSPOSED ? tile[k * PAIRS + row(i)] : tile[row(i) * PAIRS + k];
+#pragma unroll
+				for (int j = 0; j < COLUMNS / 8; j++) y[i][j] = fmaf(l, x[k * STRIDE + column(j)], y[i][j]);
+			}
+#pragma unroll
+		for (int i = 0; i < ROWS; i++)
+#pragma unroll
+			for (int j = 0; j < COLUMNS / 8; j++)
+				if (column(j) < columns) put(row(i), column(j), y[i][j]);
+	}
+};
+#endif
+
+// load copies COLUMNS columns of 64 rows of x from column `first` on to shared memory, with zeros
+// from column `end` on. It returns how many to work with, a multiple of 16.
+template <class T> DEVICE int load(T* shared, const T* x, int stride, int first, int end) {
+	for (int i = threadIdx.x; i < 64 * Tile<T>::COLUMNS; i += ATTENTION_THREADS) {
+		int r = i / Tile<T>::COLUMNS, c = i % Tile<T>::COLUMNS;
+		shared[r * Tile<T>::STRIDE + c] = first + c < end ? x[(int64_t)r * stride + first + c] : from_float<T>(0.f);
+	}
+	return imin(Tile<T>::COLUMNS, (end - first + 15) / 16 * 16);
+}
+
+// store writes a tile, rounded, to shared memory.
+template <class T> DEVICE void store(T* shared, Tile<T>& tile) {
+#pragma unroll
+	for (int r = 0; r < Tile<T>::ROWS; r++)
+#pragma unroll
+		for (int j = 0; j < Tile<T>::PER; j++) shared[tile.row(r) * Tile<T>::PAIRS + tile.column(j)] = from_float<T>(tile.at(r, j));
+}
+
+// row_sum and row_largest take a number of each of the lanes that share a row.
+template <class T> DEVICE float row_sum(float v) {
+	for (int mask = 1; mask < Tile<T>::LANES; mask *= 2) v += shuffle_xor(v, mask);
+	return v;
+}
+template <class T> DEVICE float row_largest(float v) {
+	for (int mask = 1; mask < Tile<T>::LANES; mask *= 2) v = fmaxf(v, shuffle_xor(v, mask));
+	return v;
+}
+
+// softmax_rows takes products to weights: softmax of scale*tile + extra, of which extra, [64][64],
+// may be null.
+template <class T> DEVICE void softmax_rows(Tile<T>& tile, float scale, const T* extra) {
+#pragma unroll
+	for (int r = 0; r < Tile<T>::ROWS; r++) {
+		float top = -3.4e38f, sum = 0.f;
+#pragma unroll
+		for (int j = 0; j < Tile<T>::PER; j++) {
+			float& z = tile.at(r, j);
+			z *= scale;
+			if (extra) z += to_float(extra[tile.row(r) * 64 + tile.column(j)]);
+			top = fmaxf(top, z);
+		}
+		top = row_largest<T>(top);
+#pragma unroll
+		for (int j = 0; j < Tile<T>::PER; j++) sum += tile.at(r, j) = expf(tile.at(r, j) - top);
+		float factor = 1.f / row_sum<T>(sum);
+#pragma unroll
+		for (int j = 0; j < Tile<T>::PER; j++) tile.at(r, j) *= factor;
+	}
+}
