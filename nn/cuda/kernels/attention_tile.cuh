@@ -2,7 +2,7 @@
 // memory: of queries and keys, and of weights and values. A row there has Tile<T>::COLUMNS columns
 // of what is longer, or of a Tile 64.
 #pragma once
-#include "device.cuh"
+#include "boardrows.cuh"
 
 enum { ATTENTION_THREADS = 128 };
 
@@ -97,13 +97,27 @@ template <> struct Tile<float> {
 #endif
 
 // load copies COLUMNS columns of 64 rows of x from column `first` on to shared memory, with zeros
-// from column `end` on. It returns how many to work with, a multiple of 16.
+// from column `end` on, 16 bytes at a time where heads begin at such. It returns how many to work
+// with, a multiple of 16.
 template <class T> DEVICE int load(T* shared, const T* x, int stride, int first, int end) {
-	for (int i = threadIdx.x; i < 64 * Tile<T>::COLUMNS; i += ATTENTION_THREADS) {
-		int r = i / Tile<T>::COLUMNS, c = i % Tile<T>::COLUMNS;
-		shared[r * Tile<T>::STRIDE + c] = first + c < end ? x[(int64_t)r * stride + first + c] : from_float<T>(0.f);
+	enum { COLUMNS = Tile<T>::COLUMNS, COUNT = Vec<T>::count };
+	if (first % COUNT == 0 && end % COUNT == 0) {
+		for (int i = threadIdx.x; i < 64 * COLUMNS / COUNT; i += ATTENTION_THREADS) {
+			int r = i / (COLUMNS / COUNT), c = i % (COLUMNS / COUNT) * COUNT;
+			Vec<T> v = first + c < end ? load_vec(x + (int64_t)r * stride + first + c) : zero_vec<T>();
+			T* to = shared + r * Tile<T>::STRIDE + c;
+			if (sizeof(T) == 2) store_vec(to, v);
+			else
+#pragma unroll
+				for (int j = 0; j < COUNT; j++) to[j] = v.v[j];
+		}
+	} else {
+		for (int i = threadIdx.x; i < 64 * COLUMNS; i += ATTENTION_THREADS) {
+			int r = i / COLUMNS, c = i % COLUMNS;
+			shared[r * Tile<T>::STRIDE + c] = first + c < end ? x[(int64_t)r * stride + first + c] : from_float<T>(0.f);
+		}
 	}
-	return imin(Tile<T>::COLUMNS, (end - first + 15) / 16 * 16);
+	return imin(COLUMNS, (end - first + 15) / 16 * 16);
 }
 
 // store writes a tile, rounded, to shared memory.
