@@ -7,7 +7,6 @@ import (
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
-	"github.com/chessbrain/chessbrain/nn/device"
 )
 
 // attentionScratch is what the backward passes of attention share: the layers ask for
@@ -437,7 +436,7 @@ type attentionHead struct {
 	grad, dq, dk, dMore        driver.Ptr
 }
 
-func newAttentionHead(t *Trainer, of *nn.Head, term *device.Term) *attentionHead {
+func newAttentionHead(t *Trainer, of *nn.Head, terms []headTerm) *attentionHead {
 	name := of.Prefix()
 	h := &attentionHead{embedding: newSquares(t, name+".embedding"), q: newSquares(t, name+".q"), k: newSquares(t, name+".k"), promotion: newSquares(t, name+".promotion")}
 	h.act = newLayerNorm(t, "", h.embedding, activation(t.cfg.Arch.PolicyActivation()), inner)
@@ -448,7 +447,7 @@ func newAttentionHead(t *Trainer, of *nn.Head, term *device.Term) *attentionHead
 	h.pre, h.x, h.grad = t.activations(width), t.activations(width), t.activations(width)
 	h.qs, h.ks, h.dq, h.dk = t.activations(units), t.activations(units), t.activations(units), t.activations(units)
 	h.more, h.dMore = t.mem.floats(t.cfg.Capacity*64*h.promotion.outPad), t.activations(h.promotion.outPad)
-	h.policyLoss = newPolicyLoss(t, term, encoding.NumAttention, encoding.AttentionPolicyIndex()[:])
+	h.policyLoss = newPolicyLoss(t, of, terms, encoding.NumAttention, encoding.AttentionPolicyIndex()[:])
 	return h
 }
 
@@ -473,7 +472,7 @@ func (h *attentionHead) forward(q *queue, boards int, x driver.Ptr) {
 	h.k.run(q, boards, input{x: y}, kernels.ConvArgs{Y: h.ks})
 	h.promotion.run(q, boards, input{x: h.ks}, kernels.ConvArgs{Y32: h.more})
 	q.do(kernels.AttentionLogits(h.t.typ, kernels.AttentionLogitsArgs{Q: h.qs, K: h.ks, More: h.more, Y: h.logits, Boards: int32(boards), Width: int32(h.q.outPad), Scale: h.scale()}))
-	h.lose(q, boards)
+	h.lose(q)
 }
 
 func (h *attentionHead) backward(q *queue, boards int, x driver.Ptr, add bool) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
+	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
 	"github.com/chessbrain/chessbrain/nn/device"
 )
 
@@ -26,6 +27,7 @@ const (
 	partMasks = iota
 	partScalars
 	partTargets
+	partAhead
 	partStart
 	partWeight
 	partKept // which of the window a batch is of
@@ -47,8 +49,8 @@ type rowSlot struct {
 
 	legal, policy    driver.Ptr
 	results          []byte
-	resultsThere     driver.Ptr    // entropies first
-	losses           [3]driver.Ptr // by device.Head: [terms][rows][2]
+	resultsThere     driver.Ptr // entropies first, then by term [capacity][2] losses and hits
+	ahead            []kernels.Ahead
 	copied, measured driver.Event
 	graphs           map[device.Pass]driver.Graph // of full batches
 }
@@ -57,7 +59,7 @@ func newRowSlot(t *Trainer) (*rowSlot, error) {
 	s := &rowSlot{t: t, movesMem: memory{d: t.dev.driver}, graphs: map[device.Pass]driver.Graph{}}
 	n, size := t.cfg.Capacity, 0
 	for p, bytes := range [numParts]int{
-		n * fieldBytes[fieldMasks], n * fieldBytes[fieldScalars], n * fieldBytes[fieldTargets], 4 * (n + 1), 4 * n, 4 * n,
+		n * fieldBytes[fieldMasks], n * fieldBytes[fieldScalars], n * fieldBytes[fieldTargets], n * fieldBytes[fieldAhead], 4 * (n + 1), 4 * n, 4 * n,
 	} {
 		s.at[p] = size
 		size += roundUp(bytes, 256)
@@ -65,11 +67,6 @@ func newRowSlot(t *Trainer) (*rowSlot, error) {
 	s.rows, s.rowsThere = t.mem.host(size), t.mem.alloc(size)
 	floats := n * (1 + 2*len(t.cfg.Terms)) // the entropy, then losses and hits
 	s.results, s.resultsThere = t.mem.host(4*floats), t.mem.floats(floats)
-	next := s.resultsThere.Offset(4 * n)
-	for h := range s.losses {
-		s.losses[h] = next
-		next = next.Offset(8 * n * len(t.terms[h]))
-	}
 	s.copied, s.measured = t.mem.event(), t.mem.event()
 	if t.mem.err != nil {
 		return nil, t.mem.err
@@ -133,10 +130,11 @@ func (s *rowSlot) fill(b *encoding.TrainBatch) error {
 	if err := s.begin(n, moves); err != nil {
 		return err
 	}
+	s.ahead = aheadOf(s.ahead[:0], b.Ahead[:n])
 	copy(s.moves, bytesOf(b.Legal[:moves]))
 	copy(s.moves[2*s.numLegal:], bytesOf(b.Policy[:moves]))
 	err := s.send(st, [numParts][]byte{
-		partMasks: bytesOf(b.Masks[:n]), partScalars: bytesOf(b.Scalars[:n]), partTargets: bytesOf(b.Targets[:n]),
+		partMasks: bytesOf(b.Masks[:n]), partScalars: bytesOf(b.Scalars[:n]), partTargets: bytesOf(b.Targets[:n]), partAhead: bytesOf(s.ahead),
 		partStart: bytesOf(b.LegalStart[:n+1]), partWeight: bytesOf(b.Weight[:n]),
 	})
 	if err == nil {
@@ -151,6 +149,26 @@ func (s *rowSlot) fill(b *encoding.TrainBatch) error {
 	return st.Record(s.copied)
 }
 
+// losses is where those of term i lie, by row.
+func (s *rowSlot) losses(i int) driver.Ptr {
+	return s.resultsThere.Offset(4 * s.t.cfg.Capacity * (1 + 2*i))
+}
+
+// aheadOf appends what became of the rows of b as kernels read it.
+func aheadOf(to []kernels.Ahead, rows []encoding.Ahead) []kernels.Ahead {
+	for _, a := range rows {
+		k := kernels.Ahead{Survive: a.Survive, Material: int16(a.Material), Reply: encoding.NoPolicyIndex, From: uint16(a.From), To: uint16(a.To)}
+		if !a.Known {
+			k.Material = kernels.NoMaterial
+		}
+		if a.From != a.To {
+			k.Reply = a.ReplyIndex()
+		}
+		to = append(to, k)
+	}
+	return to
+}
+
 // read gives the measures that have come back.
 func (s *rowSlot) read(out *device.Rows) {
 	n := s.boards
@@ -162,10 +180,8 @@ func (s *rowSlot) read(out *device.Rows) {
 	if len(out.Terms) != len(s.t.cfg.Terms) {
 		out.Terms = make([][]device.RowLoss, len(s.t.cfg.Terms))
 	}
-	var seen [3]int
-	for i, term := range s.t.cfg.Terms {
-		at := int(s.losses[term.Head]-s.resultsThere)/4 + 2*n*seen[term.Head]
-		seen[term.Head]++
+	for i := range out.Terms {
+		at := s.t.cfg.Capacity * (1 + 2*i)
 		out.Terms[i] = out.Terms[i][:0]
 		for row := range n {
 			m := floats[at+2*row:]

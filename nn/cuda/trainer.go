@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/chessbrain/chessbrain/encoding"
-	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
 	"github.com/chessbrain/chessbrain/nn/device"
@@ -23,13 +22,13 @@ type Trainer struct {
 	act    int32
 	layout *layout
 	mem    memory
-	terms  [3][]*device.Term // by head, in the order of the configuration
 
 	params, grads, swa   driver.Ptr // [layout.trained]
 	moments              []driver.Ptr
 	running, pending     driver.Ptr // [layout.running]
 	swaRunning, decay    driver.Ptr
 	normParts, stepState driver.Ptr
+	ahead                device.Lookahead // of NAdamW
 	stateHost            []byte
 
 	convs   []*conv
@@ -37,6 +36,8 @@ type Trainer struct {
 	planes  driver.Ptr // T [capacity*64][112]
 	body    body
 	heads   []head
+	// auxiliary is that of heads, nil where it has no losses.
+	auxiliary *scalarHead
 
 	// Scratch of the backward pass. Activations: grad is the gradient of the body's,
 	// on its way down, inner and outer are of one layer.
@@ -90,21 +91,8 @@ func (d *Device) NewTrainer(cfg device.Config) (*Trainer, error) {
 	if err := cmp.Or(err, Computes(cfg.Arch)); err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(cfg.Arch.Heads, func(h nn.Head) bool { return !h.Plays() || h.Forecasts() }) || slices.ContainsFunc(cfg.Terms, func(t device.Term) bool { return t.Temperature != 0 }) {
-		return nil, fmt.Errorf("%w: training on a GPU has no auxiliary head, no further heads, no forecasts of errors or categories and no soft policy loss: leave these losses away, or train with --device cpu", nn.ErrArch)
-	}
-	if cfg.Optimizer == "nadamw" {
-		return nil, fmt.Errorf("%w: training on a GPU has no optimizer NADAMW: take ADAMW, or train with --device cpu", nn.ErrArch)
-	}
-	t := &Trainer{dev: d, cfg: cfg, typ: typ, act: activation(cfg.Arch.Activation), layout: newLayout(cfg.Arch), mem: memory{d: d.driver}}
+	t := &Trainer{dev: d, cfg: cfg, typ: typ, act: activation(cfg.Arch.Activation), layout: newLayout(cfg.Arch), mem: memory{d: d.driver}, ahead: device.Lookahead{Beta1: cfg.Beta1, Decay: cfg.MomentumDecay}}
 	t.cfg.Terms = slices.Clone(cfg.Terms)
-	for i := range t.cfg.Terms {
-		term := &t.cfg.Terms[i]
-		t.terms[term.Head] = append(t.terms[term.Head], term)
-		if len(t.terms[term.Head]) > kernels.MaxTerms {
-			return nil, fmt.Errorf("more than %d losses of one head", kernels.MaxTerms)
-		}
-	}
 	if err := t.build(); err != nil {
 		return nil, errors.Join(fmt.Errorf("training on %s with micro-batches of %d: %w", d.Info().Name, cfg.Capacity, err), t.Close())
 	}
@@ -143,19 +131,8 @@ func (t *Trainer) build() (err error) {
 	} else {
 		t.body = newTowerBody(t)
 	}
-	for which, terms := range t.terms {
-		h := t.cfg.Arch.Head(device.Head(which).Output())
-		if len(terms) == 0 || h == nil {
-			continue
-		}
-		switch h.Kind {
-		case nn.PolicyConvolutional, nn.PolicyClassical:
-			t.heads = append(t.heads, newPolicyHead(t, h, terms[0]))
-		case nn.PolicyAttention, nn.PolicyEncoded:
-			t.heads = append(t.heads, newAttentionHead(t, h, terms[0]))
-		case nn.HeadFlattened, nn.HeadPooled:
-			t.heads = append(t.heads, newScalarHead(t, h, device.Head(which), terms))
-		}
+	if err := t.buildHeads(); err != nil {
+		return err
 	}
 	width := kernels.Pad(t.cfg.Arch.Width())
 	t.grad, t.inner, t.outer = t.activations(width), t.activations(width), t.activations(width)
@@ -280,7 +257,7 @@ func (t *Trainer) enqueue(q *queue) error {
 	n := s.boards
 	q.do(kernels.Expand(t.typ, kernels.ExpandArgs{Masks: s.part(partMasks), Scalars: s.part(partScalars), Planes: t.planes, Boards: int32(n)}))
 	x := t.body.forward(q, n)
-	for _, h := range t.heads {
+	for _, h := range slices.Backward(t.heads) { // the auxiliary head first: the policy's losses may ask for it
 		h.forward(q, n, x)
 	}
 	if p.Backward {

@@ -63,6 +63,10 @@ func (t *Trainer) optimize(u device.Update) kernels.Launch {
 	taken := float64(u.Step + 1)
 	a.Correction1 = float32(1 - math.Pow(float64(a.Beta1), taken))
 	a.Correction2 = float32(1 - math.Pow(float64(a.Beta2), taken))
+	if c.Optimizer == "nadamw" {
+		a.Cm, a.Cg = t.ahead.Shares(u.Step + 1)
+		return kernels.NAdamW(a)
+	}
 	return kernels.AdamW(a)
 }
 

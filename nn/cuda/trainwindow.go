@@ -19,6 +19,7 @@ const (
 	fieldMasks = iota
 	fieldScalars
 	fieldTargets
+	fieldAhead
 	fieldLegal
 	fieldPolicy
 	numFields
@@ -28,12 +29,13 @@ var fieldBytes = [numFields]int{
 	fieldMasks:   8 * encoding.NumMasks,
 	fieldScalars: int(unsafe.Sizeof(encoding.Scalars{})),
 	fieldTargets: int(unsafe.Sizeof([encoding.NumTargets]encoding.QDM{})),
+	fieldAhead:   int(unsafe.Sizeof(kernels.Ahead{})),
 	fieldLegal:   2 * kernels.WindowMoves,
 	fieldPolicy:  4 * kernels.WindowMoves,
 }
 
-// windowRowBytes is what a row takes on the device: 2 446 bytes.
-var windowRowBytes = fieldBytes[fieldMasks] + fieldBytes[fieldScalars] + fieldBytes[fieldTargets] + fieldBytes[fieldLegal] + fieldBytes[fieldPolicy]
+// windowRowBytes is what a row takes on the device: 2 462 bytes.
+var windowRowBytes = fieldBytes[fieldMasks] + fieldBytes[fieldScalars] + fieldBytes[fieldTargets] + fieldBytes[fieldAhead] + fieldBytes[fieldLegal] + fieldBytes[fieldPolicy]
 
 // A window holds rows on the device, a slot each, an array a field.
 type window struct {
@@ -135,6 +137,7 @@ func (w *window) send(slot int, b *encoding.TrainBatch, from, n int, st driver.S
 	copy(field(fieldMasks), bytesOf(b.Masks[from:from+n]))
 	copy(field(fieldScalars), bytesOf(b.Scalars[from:from+n]))
 	copy(field(fieldTargets), bytesOf(b.Targets[from:from+n]))
+	copy(field(fieldAhead), bytesOf(aheadOf(nil, b.Ahead[from:from+n])))
 	for i := range n {
 		legal := b.LegalOf(from + i)
 		copy(field(fieldLegal)[i*fieldBytes[fieldLegal]:], bytesOf(legal))
@@ -193,9 +196,9 @@ func (s *rowSlot) gather(w *window, rows []device.KeptRow, weights []float32) er
 	}
 	err = s.t.dev.kernels.Run(st, kernels.Gather(kernels.GatherArgs{
 		Kept: s.part(partKept), Start: s.part(partStart), Images: w.images,
-		WindowMasks: w.fields[fieldMasks], WindowScalars: w.fields[fieldScalars], WindowTargets: w.fields[fieldTargets],
+		WindowMasks: w.fields[fieldMasks], WindowScalars: w.fields[fieldScalars], WindowTargets: w.fields[fieldTargets], WindowAhead: w.fields[fieldAhead],
 		WindowLegal: w.fields[fieldLegal], WindowPolicy: w.fields[fieldPolicy],
-		Masks: s.part(partMasks), Scalars: s.part(partScalars), Targets: s.part(partTargets),
+		Masks: s.part(partMasks), Scalars: s.part(partScalars), Targets: s.part(partTargets), Ahead: s.part(partAhead),
 		Legal: s.legal, Policy: s.policy, Rows: int32(n),
 	}))
 	if err != nil {

@@ -32,6 +32,8 @@ var All = map[string]reflect.Type{
 	"join_backward_":             reflect.TypeFor[kernels.JoinBackwardArgs](),
 	"policy_loss_":               reflect.TypeFor[kernels.PolicyLossArgs](),
 	"scalar_loss_":               reflect.TypeFor[kernels.ScalarLossArgs](),
+	"aux_loss_":                  reflect.TypeFor[kernels.AuxLossArgs](),
+	"nadamw":                     reflect.TypeFor[kernels.StepArgs](),
 	"prepare_gradient":           reflect.TypeFor[kernels.PrepareGradientArgs](),
 	"finish_norm":                reflect.TypeFor[kernels.FinishNormArgs](),
 	"sgd":                        reflect.TypeFor[kernels.StepArgs](),

@@ -16,50 +16,10 @@ import (
 
 // testConfig is a configuration of all losses.
 func testConfig(a nn.Arch, capacity int) device.Config {
-	terms := []device.Term{
-		{Head: device.Policy, Weight: 1},
-		{Head: device.Value, Weight: .25, Target: encoding.TargetResult, Other: encoding.TargetRoot, Ratio: .5},
-		{Head: device.Value, Weight: .5, Target: encoding.TargetRoot},
-	}
-	if a.Head(nn.MovesLeft) != nil {
-		terms = append(terms, device.Term{Head: device.MovesLeft, Weight: .1, Target: encoding.TargetResult})
-	}
-	if a.Head(nn.Auxiliary) != nil {
-		terms = append([]device.Term{{Head: device.Policy, Weight: 2, Temperature: 4}, optimisticTerm}, append(terms, auxiliaryTerms...)...)
-	}
-	for _, h := range a.Heads {
-		if h.Errors > 0 {
-			terms = append(terms, device.Term{Head: device.Value, Name: h.Name, Errors: true, Weight: .6, Target: encoding.TargetRoot})
-		}
-		if h.Categories > 0 {
-			terms = append(terms, device.Term{Head: device.Value, Name: h.Name, Categorical: true, Weight: .4, Target: encoding.TargetResult, Other: encoding.TargetRoot, Ratio: .3})
-		}
-		switch t := (device.Term{Head: device.Value, Name: h.Name, Weight: .7, Target: encoding.TargetRoot}); {
-		case h.Name == "optimistic" && a.Head(nn.Auxiliary) != nil:
-			t = optimisticTerm
-			t.Name = h.Name
-			terms = append(terms, t)
-		case h.Name == nn.Opponent:
-			terms = append(terms, device.Term{Head: device.Policy, Name: h.Name, Weight: 2})
-		case h.Output == nn.Policy && h.Name != "":
-			terms = append(terms, device.Term{Head: device.Policy, Name: h.Name, Weight: 2, Temperature: 4})
-		case h.Name != "":
-			terms = append(terms, t)
-		}
-	}
 	return device.Config{
-		Arch: a, Capacity: capacity, Workers: 1, Terms: terms, BNMomentum: .1, L2: 1e-3,
+		Arch: a, Capacity: capacity, Workers: 1, Terms: nntest.Terms(a), BNMomentum: .1, L2: 1e-3,
 		Optimizer: "sgd", Momentum: .9, Beta1: .9, Beta2: .999, Epsilon: 1e-8, Decay: .01,
 	}
-}
-
-// optimisticTerm gives rows of these tests weights from .13 to 1.
-var optimisticTerm = device.Term{Head: device.Policy, Weight: 3, Optimistic: true, Strength: .5, Target: encoding.TargetResult, Other: encoding.TargetRoot, Ratio: .5}
-
-// auxiliaryTerms are all losses of the auxiliary head.
-var auxiliaryTerms = []device.Term{
-	{Head: device.Survival, Weight: .8}, {Head: device.Material, Weight: .4}, {Head: device.Reply, Weight: .3},
-	{Head: device.ShortTerm, Weight: .9, Target: encoding.TargetRoot},
 }
 
 // newTestTrainer is a trainer of net.
@@ -159,11 +119,9 @@ func TestGradients(t *testing.T) {
 	for name, arch := range nntest.AttentionNets() {
 		nets["attention, "+name] = arch
 	}
-	nets["further heads"] = nntest.Arch("16x1-classical-pooled-optimistic-soft-opponent-q-st-aux")
-	nets["further heads, forecasts"] = nntest.Arch("16x1-pooled-noml-q").WithForecasts("", 1, 4).WithForecasts("q", 1, 7)
-	nets["further heads, scalar"] = nntest.Arch("16x1-plain-scalar-noml-soft-opponent-q").WithForecasts("q", 1, 0).WithForecasts("", 0, 3)
-	encoded := nets["attention, encoded twice"]
-	nets["attention, further heads"] = encoded.WithAuxiliary().WithHead(nn.Policy, "optimistic").WithHead(nn.Policy, "opponent").WithHead(nn.Value, "st").WithForecasts("st", 0, 8)
+	for name, arch := range nntest.FurtherHeads() {
+		nets[name] = arch
+	}
 	nets["attention, heads of a tower"] = nntest.Arch("16x1x2h-convolutional-pooled")
 	for name, arch := range nets {
 		for _, mode := range []bnMode{batchStats, runningStats} {

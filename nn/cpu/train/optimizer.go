@@ -16,14 +16,14 @@ import (
 // moments private, and its AdamW never changes a weight.
 type optimizer struct {
 	cfg     *device.Config
-	ahead   lookahead
+	ahead   device.Lookahead
 	decay   []bool        // by parameter: AdamW's weight decay touches it
 	moments [][][]float32 // velocity, or m and v: by parameter
 }
 
 // newOptimizer makes the optimizer of trained parameters.
 func newOptimizer(cfg *device.Config, specs []nn.ParamSpec) *optimizer {
-	o := &optimizer{cfg: cfg, moments: make([][][]float32, cfg.NumMoments()), ahead: lookahead{beta1: cfg.Beta1, decay: cfg.MomentumDecay}}
+	o := &optimizer{cfg: cfg, moments: make([][][]float32, cfg.NumMoments()), ahead: device.Lookahead{Beta1: cfg.Beta1, Decay: cfg.MomentumDecay}}
 	for _, s := range specs {
 		o.decay = append(o.decay, decays(s))
 		for k := range o.moments {
@@ -42,7 +42,7 @@ func (o *optimizer) step(lr float32, taken int64) func(p piece, w, g []float32) 
 	}
 	t, v := float64(taken+1), o.moments[1]
 	bc1, bc2 := float32(1-math.Pow(c.Beta1, t)), float32(1-math.Pow(c.Beta2, t))
-	cm, cg := o.ahead.shares(taken + 1)
+	cm, cg := o.ahead.Shares(taken + 1)
 	return func(p piece, w, g []float32) {
 		m, v, decay := m[p.tensor][p.lo:p.hi], v[p.tensor][p.lo:p.hi], float32(0)
 		if o.decay[p.tensor] {
@@ -54,41 +54,4 @@ func (o *optimizer) step(lr float32, taken int64) func(p piece, w, g []float32) 
 		}
 		kernel.AdamW(w, g, m, v, lr, float32(c.Beta1), float32(c.Beta2), c.Epsilon, decay, bc1, bc2)
 	}
-}
-
-// lookahead is the momentum of NAdam. In step t = 1, 2, ... with the gradient g, the
-// direction of the step is, in the place of Adam's m/(1-beta1^t),
-//
-//	mu(t+1)*m/(1-mu(1)*...*mu(t+1)) + (1-mu(t))*g/(1-mu(1)*...*mu(t))
-//
-// With decay 0 mu is beta1: this is optax.nadamw, which lczero-training takes. Else
-// mu(t) = beta1*(1-0.5*0.96^(decay*t)), as Dozat 2016 and PyTorch's NAdam have it with 0.004.
-type lookahead struct {
-	beta1, decay float64
-	product      float64 // of mu(1) to mu(counted)
-	counted      int64
-}
-
-// negligible is a product next to which 1 is all that is left of 1-product.
-const negligible = 0x1p-60
-
-// shares returns the factors of m and of g in step t. They follow from t alone, bit for
-// bit: products are multiplied in the order of steps, anew where t is an earlier step.
-func (l *lookahead) shares(t int64) (cm, cg float32) {
-	if l.counted == 0 || l.counted > t {
-		l.product, l.counted = 1, 0
-	}
-	for l.counted < t && (l.counted == 0 || l.product > negligible) {
-		l.counted++
-		l.product *= l.mu(l.counted)
-	}
-	next := l.mu(t + 1)
-	return float32(next / (1 - l.product*next)), float32((1 - l.mu(t)) / (1 - l.product))
-}
-
-func (l *lookahead) mu(t int64) float64 {
-	if l.decay == 0 {
-		return l.beta1
-	}
-	return l.beta1 * (1 - 0.5*math.Pow(0.96, l.decay*float64(t)))
 }

@@ -110,25 +110,3 @@ func TestNAdamW(t *testing.T) {
 		}
 	}
 }
-
-// TestLookaheadResumes: the factors of a step are the same bits after any other step,
-// and at the first call.
-func TestLookaheadResumes(t *testing.T) {
-	for _, decay := range []float64{0, .004, 1} {
-		whole := lookahead{beta1: .95, decay: decay}
-		for step := int64(1); step <= 2000; step++ {
-			cm, cg := whole.shares(step)
-			if step%97 != 1 {
-				continue
-			}
-			fresh := lookahead{beta1: .95, decay: decay}
-			if a, b := fresh.shares(step); a != cm || b != cg {
-				t.Fatalf("decay %v, step %d: %v %v, at once %v %v", decay, step, cm, cg, a, b)
-			}
-			fresh.shares(step / 2)
-			if a, b := fresh.shares(step); a != cm || b != cg {
-				t.Fatalf("decay %v, step %d: %v %v, after an earlier step %v %v", decay, step, cm, cg, a, b)
-			}
-		}
-	}
-}

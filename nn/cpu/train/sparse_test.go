@@ -22,7 +22,7 @@ func sparseConfig(a nn.Arch, capacity, workers int) device.Config {
 		c.Terms = append(c.Terms, device.Term{Head: device.MovesLeft, Weight: .2, Target: encoding.TargetResult})
 	}
 	if a.Head(nn.Auxiliary) != nil {
-		c.Terms = append(append(c.Terms, device.Term{Head: device.Policy, Weight: 2, Temperature: 4}, optimisticTerm), auxiliaryTerms...)
+		c.Terms = append(append(c.Terms, device.Term{Head: device.Policy, Weight: 2, Temperature: 4}, nntest.OptimisticTerm), nntest.AuxiliaryTerms...)
 	}
 	return c
 }

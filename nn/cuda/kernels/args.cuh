@@ -73,6 +73,14 @@ struct PackArgs {
 	int count;                 // grid.y
 };
 
+// Ahead is encoding.Ahead of a row: what became of the position.
+struct Ahead {
+	uint64_t survive;
+	int16_t material;   // 0x8000: survive and material are not known
+	uint16_t reply;     // policy index of the opponent's reply, from the opponent's view; 0xffff: not known
+	uint16_t from, to;  // its squares; equal: not known
+};
+
 // gather: rows of a window as a micro-batch. Masks and policy indices of a row are their
 // images under its transform; all else is copied. Row r has start[r+1]-start[r] legal moves.
 struct GatherArgs {
@@ -82,11 +90,13 @@ struct GatherArgs {
 	const uint64_t* window_masks;   // [slots][104]
 	const uint8_t* window_scalars;  // [slots][6]
 	const float* window_targets;    // [slots][6][3]
+	const Ahead* window_ahead;      // [slots]
 	const uint16_t* window_legal;   // [slots][256]
 	const float* window_policy;     // [slots][256]
 	uint64_t* masks;    // [rows][104]
 	uint8_t* scalars;   // [rows][6]
 	float* targets;     // [rows][6][3]
+	Ahead* ahead;       // [rows]
 	uint16_t* legal;    // from start[r] on
 	float* policy;      // beside legal
 	int rows;
@@ -224,41 +234,78 @@ struct BNInputArgs {
 	int boards, padded;
 };
 
+// A row learns ratio*other + (1-ratio)*target of its targets; a part with share 0 is not looked at.
+struct Target {
+	int target, other;  // of encoding.Target
+	float ratio;
+};
+
 // policy_loss_<T>: softmax cross entropy over the legal moves of each row.
 //   loss = -sum t log p; dlogits = scale*weight[r]*(p*sum(t) - t), 0 elsewhere.
 // A row without moves, with a NaN or without mass in its target: loss and entropy
 // NaN, hit and gradient 0. Where the target is known and the loss is not a number
 // (a logit is not), the loss is +Inf.
+// With temperature, a further loss without hits: p is of logits/temperature, and t the target to the
+// power of 1/temperature, normalised; the gradient is divided by temperature. With auxiliary,
+// loss and gradient are multiplied by the row's optimism, device.Optimism of what it learns of
+// `learns`; NaN if that is not known. With ahead it is the reply to all 1858 moves that counts.
 struct PolicyLossArgs {
 	const float* logits;    // [rows][width]
 	const uint16_t* place;  // [1858]: where in a row a policy index lies
 	const int* start;       // [rows+1]
 	const uint16_t* legal;
-	const float* target;  // beside legal
-	const float* weight;  // [rows]
-	void* dlogits;        // T [rows][width], all written; null: none
-	float* loss;          // [rows][2]: loss, hit (0 or 1)
-	float* entropy;       // [rows] of p, nats
-	int rows, width;
-	float scale;  // term weight * loss scale / rows of the micro-batch
+	const float* target;     // beside legal
+	const float* weight;     // [rows]
+	const float* targets;    // [rows][6][3]: Q, D, M
+	const float* auxiliary;  // [rows][aux_width]: the auxiliary head's outputs; null: no optimism
+	const Ahead* ahead;      // [rows]; null: legal moves
+	void* dlogits;           // T [rows][width], all written, or with add those of the moves; null: none
+	float* loss;             // [rows][2]: loss, hit (0 or 1)
+	float* entropy;          // [rows] of p, nats; null: not written
+	int rows, width, aux_width, add;
+	float scale;        // term weight * loss scale / rows of the micro-batch
+	float temperature;  // 0: none
+	float strength;
+	Target learns;
 };
 
-// scalar_loss_<T>: the losses of the value or the moves-left head, terms added up.
-// A term learns ratio*other + (1-ratio)*target; a part with share 0 is not looked at.
+// scalar_loss_<T>: the losses of the value or the moves-left head, terms added up, or of
+// a forecast of the value head: of the square of its error, against the head's logits, or of the
+// category, one of equal parts of [-1,1], that Q is in.
 // Unknown targets and losses that are not numbers as in policy_loss.
 struct ScalarTerm {
-	int target, other;  // of encoding.Target
-	float ratio, scale;  // scale as in PolicyLossArgs
+	float* loss;  // [rows][2]: loss (NaN: target not known), hit
+	Target learns;
+	float scale;  // as in PolicyLossArgs
 };
 struct ScalarLossArgs {
 	const float* logits;   // [rows][width]
+	const float* value;    // [rows][16] of the value head: head 3
 	const float* targets;  // [rows][6][3]: Q, D, M
 	const float* weight;   // [rows]
 	void* dlogits;         // T [rows][width], all written, 0 past the outputs; null: none
-	float* loss;           // [terms][rows][2]: loss (NaN: target not known), hit
 	ScalarTerm term[8];
 	int rows, width, terms;
-	int head;  // 0 = WDL cross entropy, 1 = (tanh(z)-q)^2, 2 = moves left, Huber
+	int head;     // 0 = WDL cross entropy, 1 = (tanh(z)-q)^2, 2 = moves left, Huber, 3 = error, 4 = category
+	int outputs;  // of head 3: the value head's; of head 4: categories
+};
+
+// aux_loss_<T>: the losses of the auxiliary head, terms added up, as nn/cpu/train's auxRowLoss.
+struct AuxTerm {
+	float* loss;  // [rows][2]
+	Target learns;
+	int kind;  // 0 = survival, 1 = material, 2 = reply, 3 = short-term value and its error
+	float scale;
+};
+struct AuxLossArgs {
+	const float* logits;  // [rows][208]: nn.AuxSurvive and the following
+	const float* targets;
+	const float* weight;
+	const Ahead* ahead;
+	const uint64_t* masks;  // [rows][104]
+	void* dlogits;          // T [rows][208], all written; null: none
+	AuxTerm term[8];
+	int rows, terms;
 };
 
 // prepare_gradient: g = g*scale + l2*w where decay[i/256]; both sums of squares,
@@ -294,6 +341,7 @@ struct FinishNormArgs {
 // sgd, adamw: change weights by gradients where state->finite. n is a multiple of 256.
 //   g' = g*state->clip
 //   sgd: m = momentum*m + g'; w -= lr*(g' + momentum*m)
+//   nadamw: the same with (cm*m + cg*g') in the place of m/correction1
 //   adamw: m = beta1*m + (1-beta1)*g'; v = beta2*v + (1-beta2)*g'*g';
 //     w -= lr*weight_decay*w where decay[i/256]; w -= lr*(m/correction1)/(sqrt(v/correction2)+epsilon)
 // Both then, where swa_add > 0: swa = swa_keep*swa + swa_add*w, keep 0 meaning swa = w.
@@ -306,7 +354,7 @@ struct StepArgs {
 	const uint8_t* decay;  // [n/256]
 	const StepState* state;
 	int n;
-	float lr, momentum, beta1, beta2, epsilon, weight_decay, correction1, correction2, swa_keep, swa_add;
+	float lr, momentum, beta1, beta2, epsilon, weight_decay, correction1, correction2, cm, cg, swa_keep, swa_add;
 };
 
 // keep_running: running = pending where state->finite (always where state is null); average as StepArgs.

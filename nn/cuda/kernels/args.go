@@ -63,6 +63,14 @@ type PackArgs struct {
 	Count   int32      // grid.y
 }
 
+// Ahead mirrors *args.cuh.
+type Ahead struct {
+	Survive  uint64
+	Material int16  // 0x8000: survive and material are not known
+	Reply    uint16 // policy index of the opponent's reply, from the opponent's view; 0xffff: not known
+	From, To uint16 // its squares; equal: not known
+}
+
 // GatherArgs mirrors *args.cuh.
 type GatherArgs struct {
 	Kept          driver.Ptr // [rows]: slot*8 + encoding.Transform
@@ -71,11 +79,13 @@ type GatherArgs struct {
 	WindowMasks   driver.Ptr // [slots][104]
 	WindowScalars driver.Ptr // [slots][6]
 	WindowTargets driver.Ptr // [slots][6][3]
+	WindowAhead   driver.Ptr // [slots]
 	WindowLegal   driver.Ptr // [slots][256]
 	WindowPolicy  driver.Ptr // [slots][256]
 	Masks         driver.Ptr // [rows][104]
 	Scalars       driver.Ptr // [rows][6]
 	Targets       driver.Ptr // [rows][6][3]
+	Ahead         driver.Ptr // [rows]
 	Legal         driver.Ptr // from start[r] on
 	Policy        driver.Ptr // beside legal
 	Rows          int32
@@ -197,37 +207,71 @@ type BNInputArgs struct {
 	Boards, Padded int32
 }
 
+// Target mirrors *args.cuh.
+type Target struct {
+	Target, Other int32 // of encoding.Target
+	Ratio         float32
+}
+
 // PolicyLossArgs mirrors *args.cuh.
 type PolicyLossArgs struct {
-	Logits      driver.Ptr // [rows][width]
-	Place       driver.Ptr // [1858]: where in a row a policy index lies
-	Start       driver.Ptr // [rows+1]
-	Legal       driver.Ptr
-	Target      driver.Ptr // beside legal
-	Weight      driver.Ptr // [rows]
-	Dlogits     driver.Ptr // T [rows][width], all written; null: none
-	Loss        driver.Ptr // [rows][2]: loss, hit (0 or 1)
-	Entropy     driver.Ptr // [rows] of p, nats
-	Rows, Width int32
-	Scale       float32 // term weight * loss scale / rows of the micro-batch
+	Logits                     driver.Ptr // [rows][width]
+	Place                      driver.Ptr // [1858]: where in a row a policy index lies
+	Start                      driver.Ptr // [rows+1]
+	Legal                      driver.Ptr
+	Target                     driver.Ptr // beside legal
+	Weight                     driver.Ptr // [rows]
+	Targets                    driver.Ptr // [rows][6][3]: Q, D, M
+	Auxiliary                  driver.Ptr // [rows][aux_width]: the auxiliary head's outputs; null: no optimism
+	Ahead                      driver.Ptr // [rows]; null: legal moves
+	Dlogits                    driver.Ptr // T [rows][width], all written, or with add those of the moves; null: none
+	Loss                       driver.Ptr // [rows][2]: loss, hit (0 or 1)
+	Entropy                    driver.Ptr // [rows] of p, nats; null: not written
+	Rows, Width, AuxWidth, Add int32
+	Scale                      float32 // term weight * loss scale / rows of the micro-batch
+	Temperature                float32 // 0: none
+	Strength                   float32
+	Learns                     Target
 }
 
 // ScalarTerm mirrors *args.cuh.
 type ScalarTerm struct {
-	Target, Other int32   // of encoding.Target
-	Ratio, Scale  float32 // scale as in PolicyLossArgs
+	Loss   driver.Ptr // [rows][2]: loss (NaN: target not known), hit
+	Learns Target
+	Scale  float32 // as in PolicyLossArgs
 }
 
 // ScalarLossArgs mirrors *args.cuh.
 type ScalarLossArgs struct {
 	Logits             driver.Ptr // [rows][width]
+	Value              driver.Ptr // [rows][16] of the value head: head 3
 	Targets            driver.Ptr // [rows][6][3]: Q, D, M
 	Weight             driver.Ptr // [rows]
 	Dlogits            driver.Ptr // T [rows][width], all written, 0 past the outputs; null: none
-	Loss               driver.Ptr // [terms][rows][2]: loss (NaN: target not known), hit
 	Term               [8]ScalarTerm
 	Rows, Width, Terms int32
-	Head               int32 // 0 = WDL cross entropy, 1 = (tanh(z)-q)^2, 2 = moves left, Huber
+	Head               int32 // 0 = WDL cross entropy, 1 = (tanh(z)-q)^2, 2 = moves left, Huber, 3 = error, 4 = category
+	Outputs            int32 // of head 3: the value head's; of head 4: categories
+}
+
+// AuxTerm mirrors *args.cuh.
+type AuxTerm struct {
+	Loss   driver.Ptr // [rows][2]
+	Learns Target
+	Kind   int32 // 0 = survival, 1 = material, 2 = reply, 3 = short-term value and its error
+	Scale  float32
+}
+
+// AuxLossArgs mirrors *args.cuh.
+type AuxLossArgs struct {
+	Logits      driver.Ptr // [rows][208]: nn.AuxSurvive and the following
+	Targets     driver.Ptr
+	Weight      driver.Ptr
+	Ahead       driver.Ptr
+	Masks       driver.Ptr // [rows][104]
+	Dlogits     driver.Ptr // T [rows][208], all written; null: none
+	Term        [8]AuxTerm
+	Rows, Terms int32
 }
 
 // PrepareGradientArgs mirrors *args.cuh.
@@ -260,15 +304,15 @@ type FinishNormArgs struct {
 
 // StepArgs mirrors *args.cuh.
 type StepArgs struct {
-	W                                                                                           driver.Ptr
-	G                                                                                           driver.Ptr
-	M                                                                                           driver.Ptr // velocity of sgd
-	V                                                                                           driver.Ptr // adamw
-	Swa                                                                                         driver.Ptr
-	Decay                                                                                       driver.Ptr // [n/256]
-	State                                                                                       driver.Ptr
-	N                                                                                           int32
-	Lr, Momentum, Beta1, Beta2, Epsilon, WeightDecay, Correction1, Correction2, SwaKeep, SwaAdd float32
+	W                                                                                                   driver.Ptr
+	G                                                                                                   driver.Ptr
+	M                                                                                                   driver.Ptr // velocity of sgd
+	V                                                                                                   driver.Ptr // adamw
+	Swa                                                                                                 driver.Ptr
+	Decay                                                                                               driver.Ptr // [n/256]
+	State                                                                                               driver.Ptr
+	N                                                                                                   int32
+	Lr, Momentum, Beta1, Beta2, Epsilon, WeightDecay, Correction1, Correction2, Cm, Cg, SwaKeep, SwaAdd float32
 }
 
 // KeepRunningArgs mirrors *args.cuh.

@@ -35,6 +35,13 @@ DEVICE uint64_t transformed(uint64_t m, int transform) {
 	return m;
 }
 
+// transformed_square is encoding.Transform.Square.
+DEVICE int transformed_square(int sq, int transform) {
+	if (transform & FLIP_FILES) sq ^= 7;
+	if (transform & MIRROR_RANKS) sq ^= 56;
+	return transform & TRANSPOSE ? sq / 8 | sq % 8 * 8 : sq;
+}
+
 // gather: one warp a row.
 KERNEL(gather, GatherArgs, 256, 1) {
 	int lane = threadIdx.x % WARP, row = blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP;
@@ -48,6 +55,16 @@ KERNEL(gather, GatherArgs, 256, 1) {
 	if (lane < ROW_SCALARS) a.scalars[to * ROW_SCALARS + lane] = a.window_scalars[slot * ROW_SCALARS + lane];
 	if (lane < ROW_TARGETS) a.targets[to * ROW_TARGETS + lane] = a.window_targets[slot * ROW_TARGETS + lane];
 
+	if (lane == 0) {
+		Ahead ahead = a.window_ahead[slot];
+		// The other side sees ranks mirrored. A transposition is one along the other diagonal then.
+		int theirs = transform & TRANSPOSE ? transform ^ (FLIP_FILES | MIRROR_RANKS) : transform;
+		ahead.survive = transformed(ahead.survive, transform);
+		ahead.from = transformed_square(ahead.from, transform);
+		ahead.to = transformed_square(ahead.to, transform);
+		if (ahead.reply < NUM_POLICY) ahead.reply = a.images[theirs * NUM_POLICY + ahead.reply];
+		a.ahead[to] = ahead;
+	}
 	const uint16_t* image = a.images + transform * NUM_POLICY;
 	const uint16_t* legal = a.window_legal + slot * ROW_MOVES;
 	const float* policy = a.window_policy + slot * ROW_MOVES;

@@ -42,6 +42,9 @@ func playedRows(t *testing.T, r *rand.Rand) *encoding.TrainBatch {
 
 // fillTargets draws what a row should learn.
 func fillTargets(b *encoding.TrainBatch, i int, r *rand.Rand) {
+	if r.IntN(3) > 0 {
+		b.Ahead[i] = encoding.Ahead{Known: r.IntN(3) > 0, Material: int8(r.IntN(41) - 20), Survive: r.Uint64(), From: chess.Square(r.IntN(64)), To: chess.Square(r.IntN(64))}
+	}
 	for j := range b.PolicyOf(i) {
 		b.PolicyOf(i)[j] = r.Float32()
 	}
@@ -108,6 +111,18 @@ func TestGather(t *testing.T) {
 	})
 }
 
+// aheadOf returns what became of rows as kernels have it.
+func aheadOf(rows []encoding.Ahead) (list []Ahead) {
+	for _, a := range rows {
+		k := Ahead{Survive: a.Survive, Material: int16(a.Material), Reply: a.ReplyIndex(), From: uint16(a.From), To: uint16(a.To)}
+		if !a.Known {
+			k.Material = NoMaterial
+		}
+		list = append(list, k)
+	}
+	return list
+}
+
 // checkGather runs the kernel on a window with the rows of b.
 func checkGather(t *testing.T, d driver.Device, k *Set, s driver.Stream, b *encoding.TrainBatch, rows []shown) {
 	t.Helper()
@@ -126,13 +141,14 @@ func checkGather(t *testing.T, d driver.Device, k *Set, s driver.Stream, b *enco
 	n, moves := len(rows), len(want.Legal)
 	a := GatherArgs{
 		Kept: uploadOf(t, d, s, kept), Start: uploadOf(t, d, s, want.LegalStart), Images: uploadOf(t, d, s, encoding.PolicyImages()[:]),
-		WindowMasks: uploadOf(t, d, s, b.Masks[:b.N]), WindowScalars: uploadOf(t, d, s, b.Scalars[:b.N]), WindowTargets: uploadOf(t, d, s, b.Targets[:b.N]),
+		WindowMasks: uploadOf(t, d, s, b.Masks[:b.N]), WindowScalars: uploadOf(t, d, s, b.Scalars[:b.N]), WindowTargets: uploadOf(t, d, s, b.Targets[:b.N]), WindowAhead: uploadOf(t, d, s, aheadOf(b.Ahead[:b.N])),
 		WindowLegal: uploadOf(t, d, s, legal), WindowPolicy: uploadOf(t, d, s, policy),
-		Masks: alloc(t, d, n*encoding.NumMasks*8), Scalars: alloc(t, d, 6*n), Targets: alloc(t, d, 72*n),
+		Masks: alloc(t, d, n*encoding.NumMasks*8), Scalars: alloc(t, d, 6*n), Targets: alloc(t, d, 72*n), Ahead: alloc(t, d, 16*n),
 		Legal: alloc(t, d, max(1, 2*moves)), Policy: alloc(t, d, max(1, 4*moves)), Rows: int32(n),
 	}
 	run(t, k, s, Gather(a))
 	same(t, rows, "masks", downloadOf[[encoding.NumMasks]uint64](t, s, a.Masks, n), want.Masks[:n])
+	same(t, rows, "ahead", downloadOf[Ahead](t, s, a.Ahead, n), aheadOf(want.Ahead[:n]))
 	same(t, rows, "scalars", downloadOf[encoding.Scalars](t, s, a.Scalars, n), want.Scalars[:n])
 	bits := func(q [encoding.NumTargets]encoding.QDM) (u [encoding.NumTargets][3]uint32) {
 		for k, v := range q {

@@ -1,5 +1,7 @@
 package kernels
 
+import "math"
+
 // The launches of the kernels whose geometry follows from their arguments alone. The
 // constants are those of the .cu files.
 
@@ -109,7 +111,28 @@ const (
 	LossWDL       = 0 // cross entropy over win, draw, loss: three outputs
 	LossValue     = 1 // (tanh(z)-q)^2
 	LossMovesLeft = 2 // Huber
+	LossError     = 3 // of a forecast of the value's error
+	LossCategory  = 4 // cross entropy over categories of the value
 )
+
+// The formulas of AuxTerm.Kind.
+const (
+	AuxSurvival = iota
+	AuxMaterial
+	AuxReply
+	AuxShortTerm
+)
+
+// NoMaterial is Ahead.Material where it and Survive are not known.
+const NoMaterial = math.MinInt16
+
+// AuxLoss returns aux_loss, one warp a row.
+func AuxLoss(t Type, a AuxLossArgs) Launch {
+	const rows, width = 8, 208 // a block; AUX_WIDTH
+	l := perWarp("aux_loss_"+t.String(), rows, int(a.Rows), &a)
+	l.Shared = rows * width * 4
+	return l
+}
 
 // MaxTerms is how many terms one head may have.
 const MaxTerms = len(ScalarLossArgs{}.Term)
@@ -149,6 +172,9 @@ func FinishNorm(a FinishNormArgs) Launch {
 
 // SGD returns sgd: Nesterov momentum as nn/kernel.SGDNesterov.
 func SGD(a StepArgs) Launch { return step("sgd", a) }
+
+// NAdamW returns nadamw, as nn/kernel.NAdamW.
+func NAdamW(a StepArgs) Launch { return step("nadamw", a) }
 
 // AdamW returns adamw, as nn/kernel.AdamW.
 func AdamW(a StepArgs) Launch { return step("adamw", a) }

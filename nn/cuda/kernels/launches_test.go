@@ -35,7 +35,7 @@ func allLaunches() []Launch {
 			add(Attend(t, AttendArgs{Boards: n, Heads: 32}), AttendBackward(t, AttendBackwardArgs{Boards: n, Heads: 32}), AttentionPolicy(t, AttentionPolicyArgs{}, boards))
 			add(AttentionLogits(t, AttentionLogitsArgs{Boards: n}), AttentionLogitsBackward(t, AttentionLogitsBackwardArgs{Boards: n}))
 			add(SaidGradient(t, SaidGradientArgs{Boards: n}), GateBackward(t, GateBackwardArgs{Width: 64 * n}), LayerNormBackward(t, LayerNormBackwardArgs{Rows: n, Width: 16 * n}))
-			add(PolicyLoss(t, PolicyLossArgs{Rows: n, Width: 5120}), ScalarLoss(t, ScalarLossArgs{Rows: n, Width: 16, Terms: 1}))
+			add(PolicyLoss(t, PolicyLossArgs{Rows: n, Width: 5120}), ScalarLoss(t, ScalarLossArgs{Rows: n, Width: 16, Terms: 1}), AuxLoss(t, AuxLossArgs{Rows: n}))
 		}
 		for _, c := range []int32{16, 32, 64, 128, 256, 512} {
 			add(BNForward(BNForwardArgs{Boards: n, Channels: c, Padded: c}), BNBackward(BNBackwardArgs{Boards: n, Channels: c, Padded: c}))
@@ -54,7 +54,7 @@ func allLaunches() []Launch {
 		}
 	}
 	for _, n := range []int32{256, 1 << 24} {
-		add(PrepareGradient(PrepareGradientArgs{N: n}), SGD(StepArgs{N: n}), AdamW(StepArgs{N: n}), KeepRunning(KeepRunningArgs{N: n}))
+		add(PrepareGradient(PrepareGradientArgs{N: n}), SGD(StepArgs{N: n}), AdamW(StepArgs{N: n}), NAdamW(StepArgs{N: n}), KeepRunning(KeepRunningArgs{N: n}))
 	}
 	add(FinishNorm(FinishNormArgs{Parts: 10, Running: 10}))
 	return all

@@ -301,14 +301,14 @@ func checkGradient(t *testing.T, typ Type, row int, got []float32, want []float6
 
 // scalarTerms are blends of all kinds: both targets, the first alone, the other alone.
 var scalarTerms = []ScalarTerm{
-	{Target: 0, Other: 1, Ratio: 0.3, Scale: 32},
-	{Target: 2, Other: 3, Ratio: 0, Scale: 16},
-	{Target: 4, Other: 5, Ratio: 1, Scale: 8},
+	{Learns: Target{0, 1, 0.3}, Scale: 32},
+	{Learns: Target{2, 3, 0}, Scale: 16},
+	{Learns: Target{4, 5, 1}, Scale: 8},
 }
 
 // scalarOutcome is the reference of one row and term.
 func scalarOutcome(head int, z []float64, term ScalarTerm, targets []encoding.QDM) lossOutcome {
-	a, b, r := targets[term.Target], targets[term.Other], float64(term.Ratio)
+	a, b, r := targets[term.Learns.Target], targets[term.Learns.Other], float64(term.Learns.Ratio)
 	knows := func(v encoding.QDM) bool { // all that the head's formula reads
 		return [...]bool{LossWDL: v.Q == v.Q && v.D == v.D, LossValue: v.Q == v.Q, LossMovesLeft: v.M == v.M}[head]
 	}
@@ -401,9 +401,13 @@ func TestScalarLoss(t *testing.T) {
 				a := ScalarLossArgs{Rows: rows, Width: width, Terms: int32(len(scalarTerms)), Head: int32(head)}
 				copy(a.Term[:], scalarTerms)
 				a.Logits, a.Targets, a.Weight = uploadOf(t, d, s, logits), uploadOf(t, d, s, targets), uploadOf(t, d, s, weight)
-				a.Dlogits, a.Loss = alloc(t, d, rows*width*typ.Size()), alloc(t, d, len(scalarTerms)*rows*2*4)
+				a.Dlogits = alloc(t, d, rows*width*typ.Size())
+				losses := alloc(t, d, len(scalarTerms)*rows*2*4)
+				for i := range scalarTerms {
+					a.Term[i].Loss = losses.Offset(i * rows * 2 * 4)
+				}
 				run(t, k, s, ScalarLoss(typ, a))
-				loss := downloadOf[float32](t, s, a.Loss, len(scalarTerms)*rows*2)
+				loss := downloadOf[float32](t, s, losses, len(scalarTerms)*rows*2)
 				grad := download(t, s, typ, a.Dlogits, rows*width)
 				for row := range rows {
 					want := make([]float64, width)
@@ -430,7 +434,7 @@ func TestScalarLossAsOnCPU(t *testing.T) {
 	r := fresh(t)
 	for i, targets := range newTargets(r, 200) {
 		z := []float32{float32(r.NormFloat64()), float32(r.NormFloat64()), float32(r.NormFloat64())}
-		term := ScalarTerm{Target: 0}
+		term := ScalarTerm{}
 		w, draw, l := targets[0].WDL()
 		wdl, sum := []float32{max(w, 0), max(draw, 0), max(l, 0)}, float32(0)
 		for _, x := range wdl {

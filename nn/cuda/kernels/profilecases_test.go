@@ -256,8 +256,11 @@ func (q *profiler) policyLoss() Launch {
 func (q *profiler) scalarLoss() Launch {
 	const rows, width = 128, 16
 	a := ScalarLossArgs{
-		Logits: q.floats(rows * width), Targets: q.floats(18 * rows), Weight: q.floats(rows), Dlogits: q.zeros(rows * width * 2), Loss: q.floats(2 * 2 * rows),
+		Logits: q.floats(rows * width), Targets: q.floats(18 * rows), Weight: q.floats(rows), Dlogits: q.zeros(rows * width * 2),
 		Rows: rows, Width: width, Terms: 2,
+	}
+	for i := range a.Terms {
+		a.Term[i].Loss = q.floats(2 * rows)
 	}
 	return ScalarLoss(BF16, a)
 }
@@ -266,9 +269,9 @@ func (q *profiler) gather() Launch {
 	const rows = 8
 	a := GatherArgs{
 		Kept: uploadOf(q.t, q.d, q.s, []uint32{8, 16, 24, 32, 40, 48, 56, 7}), Images: uploadOf(q.t, q.d, q.s, encoding.PolicyImages()[:]),
-		WindowMasks: q.zeros(rows * encoding.NumMasks * 8), WindowScalars: q.zeros(rows * 6), WindowTargets: q.floats(18 * rows),
+		WindowMasks: q.zeros(rows * encoding.NumMasks * 8), WindowScalars: q.zeros(rows * 6), WindowTargets: q.floats(18 * rows), WindowAhead: q.zeros(16 * rows),
 		WindowLegal: q.zeros(rows * WindowMoves * 2), WindowPolicy: q.floats(rows * WindowMoves), Masks: q.zeros(rows * encoding.NumMasks * 8),
-		Scalars: q.zeros(rows * 6), Targets: q.floats(18 * rows), Legal: q.zeros(35 * rows * 2), Policy: q.floats(35 * rows), Rows: rows,
+		Scalars: q.zeros(rows * 6), Targets: q.floats(18 * rows), Ahead: q.zeros(16 * rows), Legal: q.zeros(35 * rows * 2), Policy: q.floats(35 * rows), Rows: rows,
 	}
 	a.Start, _ = q.moves(rows)
 	return Gather(a)

@@ -84,16 +84,16 @@ DEVICE void sgd_one(float& w, float g, float& m, const StepArgs& a) {
 	w = fmaf(-a.lr, fmaf(a.momentum, m, g), w);
 }
 
-DEVICE void adamw_one(float& w, float g, float& m, float& v, float decay, const StepArgs& a) {
+template <bool AHEAD> DEVICE void adamw_one(float& w, float g, float& m, float& v, float decay, const StepArgs& a) {
 	m = fmaf(1 - a.beta1, g, a.beta1 * m);
 	v = fmaf((1 - a.beta2) * g, g, a.beta2 * v);
 	float d = sqrtf(v / a.correction2) + a.epsilon;
 	w = fmaf(-decay, w, w);
-	w = fmaf(-a.lr, m / a.correction1 / d, w);
+	w = fmaf(-a.lr, (AHEAD ? fmaf(a.cm, m, a.cg * g) : m / a.correction1) / d, w);
 }
 
 // step changes four weights a thread.
-template <bool ADAMW> DEVICE void step(const StepArgs& a) {
+template <bool ADAMW, bool AHEAD> DEVICE void step(const StepArgs& a) {
 	int64_t i = 4 * ((int64_t)blockIdx.x * blockDim.x + threadIdx.x);
 	if (i >= a.n || !a.state->finite) return;
 	float clip = a.state->clip;
@@ -104,7 +104,7 @@ template <bool ADAMW> DEVICE void step(const StepArgs& a) {
 		float4 v4 = *(const float4*)(a.v + i);
 		float v[4] = {v4.x, v4.y, v4.z, v4.w};
 		float decay = a.decay[i / 256] ? a.lr * a.weight_decay : 0;
-		for (int j = 0; j < 4; j++) adamw_one(w[j], g[j], m[j], v[j], decay, a);
+		for (int j = 0; j < 4; j++) adamw_one<AHEAD>(w[j], g[j], m[j], v[j], decay, a);
 		*(float4*)(a.v + i) = make_float4(v[0], v[1], v[2], v[3]);
 	} else {
 		for (int j = 0; j < 4; j++) sgd_one(w[j], g[j], m[j], a);
@@ -118,8 +118,9 @@ template <bool ADAMW> DEVICE void step(const StepArgs& a) {
 	}
 }
 
-KERNEL(sgd, StepArgs, 256, 4) { step<false>(a); }
-KERNEL(adamw, StepArgs, 256, 4) { step<true>(a); }
+KERNEL(sgd, StepArgs, 256, 4) { step<false, false>(a); }
+KERNEL(adamw, StepArgs, 256, 4) { step<true, false>(a); }
+KERNEL(nadamw, StepArgs, 256, 4) { step<true, true>(a); }
 
 KERNEL(keep_running, KeepRunningArgs, 256, 1) {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -19,7 +19,7 @@ var (
 )
 
 // scalarTypes are the Go types of C's; other names are those of structs.
-var scalarTypes = map[string]string{"int": "int32", "float": "float32", "double": "float64"}
+var scalarTypes = map[string]string{"int": "int32", "float": "float32", "double": "float64", "uint64_t": "uint64", "int16_t": "int16", "uint16_t": "uint16"}
 
 // writeMirror writes the structs of the headers as Go, or with check compares.
 func writeMirror(check bool) error {
