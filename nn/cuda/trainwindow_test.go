@@ -161,7 +161,7 @@ func TestWindowMemory(t *testing.T) {
 		return int(n)
 	}
 	before := free()
-	most := before / 2 / 2446
+	most := before / 2 / windowRowBytes
 	for _, numRows := range []int{most + 1, device.MaxWindow} {
 		if ok, err := dev.OpenWindow(numRows); ok || err != nil {
 			t.Errorf("%d rows with %d bytes free: %v, error %v; want false", numRows, before, ok, err)
@@ -171,7 +171,7 @@ func TestWindowMemory(t *testing.T) {
 		}
 	}
 	openWindow(t, dev, most)
-	if taken := before - free(); taken < most*2446 || taken > most*2446+64<<10 {
+	if taken := before - free(); taken < most*windowRowBytes || taken > most*windowRowBytes+64<<10 {
 		t.Errorf("%d rows take %d bytes", most, taken)
 	}
 }
@@ -206,7 +206,7 @@ func TestWindowShortOfMemory(t *testing.T) {
 		switch left := f.live.Load() - others; {
 		case !ok && left != 0:
 			t.Fatalf("with room for %d things %d are left", room, left)
-		case ok && (room != 8 || left != 8): // five arrays, the images, a chunk, an event
+		case ok && (room != 9 || left != 9): // six arrays, the images, a chunk, an event
 			t.Errorf("opened with room for %d things, %d are there", room, left)
 		}
 	}

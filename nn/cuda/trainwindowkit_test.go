@@ -138,15 +138,11 @@ func (b *keptBatch) stage(m *windowModel, dev *Trainer) error {
 	return err
 }
 
-// windowConfig trains all heads of a small net.
+// windowConfig trains all heads of a small net, that of the opponent's reply too.
 func windowConfig(p device.Precision, capacity int) device.Config {
+	arch := smallArch().WithAuxiliary().WithHead(nn.Policy, nn.Opponent)
 	return device.Config{
-		Arch: smallArch(), Capacity: capacity, Precision: p, BNMomentum: .1, Optimizer: "sgd", Momentum: .9, L2: 1e-4,
-		Terms: []device.Term{
-			{Head: device.Policy, Weight: 1},
-			{Head: device.Value, Weight: 1, Target: encoding.TargetResult, Other: encoding.TargetRoot, Ratio: .5},
-			{Head: device.MovesLeft, Weight: .5, Target: encoding.TargetRoot},
-		},
+		Arch: arch, Capacity: capacity, Precision: p, BNMomentum: .1, Optimizer: "sgd", Momentum: .9, L2: 1e-4, Terms: nntest.Terms(arch),
 	}
 }
 

@@ -39,7 +39,7 @@ DEVICE uint64_t transformed(uint64_t m, int transform) {
 DEVICE int transformed_square(int sq, int transform) {
 	if (transform & FLIP_FILES) sq ^= 7;
 	if (transform & MIRROR_RANKS) sq ^= 56;
-	return transform & TRANSPOSE ? sq / 8 | sq % 8 * 8 : sq;
+	return transform & TRANSPOSE ? 63 - (sq / 8 | sq % 8 * 8) : sq;
 }
 
 // gather: one warp a row.

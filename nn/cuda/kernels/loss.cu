@@ -211,16 +211,28 @@ DEVICE RowTerm error_term(float* d, float f, const float* z, int outputs, float 
 	return {known_loss(off * off), 0};
 }
 
-// choice: cross entropy of a softmax over n logits and the right one. Lanes share the logits and
-// call add with each and its gradient.
-template <class F> DEVICE float choice(const float* z, int n, int right, int lane, int lanes, F add) {
-	float top = -INFINITE, sum = 0;
-	for (int k = lane; k < n; k += lanes) top = fmaxf(top, z[k]);
-	for (int m = lanes / 2; m > 0; m /= 2) top = fmaxf(top, shuffle_xor(top, m));
-	for (int k = lane; k < n; k += lanes) sum += expf(z[k] - top);
-	for (int m = lanes / 2; m > 0; m /= 2) sum += shuffle_xor(sum, m);
-	for (int k = lane; k < n; k += lanes) add(k, expf(z[k] - top) / sum - (k == right ? 1.f : 0.f));
-	return logf(sum) - (z[right] - top);
+// category_loss is scalar_loss of a row's categories.
+template <class T> DEVICE void category_loss(const ScalarLossArgs& a, int row, const float* targets, const float* z, T* dz) {
+	float top = -INFINITE, sum = 0, total = 0, scale[8];
+	int right[8];
+	for (int i = 0; i < a.outputs; i++) top = fmaxf(top, z[i]);
+	for (int i = 0; i < a.outputs; i++) sum += expf(z[i] - top);
+	for (int k = 0; k < a.terms; k++) {
+		const ScalarTerm& t = a.term[k];
+		float q = learnt(t.learns, targets);
+		bool known = q == q;
+		right[k] = known ? imin((int)floorf(fmaxf((q + 1) / 2, 0.f) * a.outputs), a.outputs - 1) : 0;
+		scale[k] = known ? t.scale * a.weight[row] : 0.f;
+		total += scale[k];
+		t.loss[2 * row] = known ? known_loss(logf(sum) - (z[right[k]] - top)) : NOT_KNOWN;
+		t.loss[2 * row + 1] = 0;
+	}
+	if (!dz) return;
+	for (int i = 0; i < a.outputs; i++) {
+		float d = total * expf(z[i] - top) / sum;
+		for (int k = 0; k < a.terms; k++) d -= right[k] == i ? scale[k] : 0.f;
+		dz[i] = from_float<T>(d);
+	}
 }
 
 // scalar_loss: one thread a row.
@@ -231,6 +243,7 @@ template <class T> DEVICE void scalar_loss(const ScalarLossArgs& a) {
 	const float *targets = a.targets + (int64_t)row * 18, *logits = a.logits + (int64_t)row * a.width;
 	T* dz = a.dlogits ? (T*)a.dlogits + (int64_t)row * a.width : 0;
 	if (dz) zero16(dz, a.width, 0, 1);
+	if (a.head == 4) return category_loss(a, row, targets, logits, dz);
 	float z[3] = {0, 0, 0}, d[3] = {0, 0, 0};
 	for (int i = 0; i < outputs; i++) z[i] = logits[i];
 	for (int k = 0; k < a.terms; k++) {
@@ -240,21 +253,22 @@ template <class T> DEVICE void scalar_loss(const ScalarLossArgs& a) {
 		if (a.head == 0) r = wdl_term(d, z, q, mixed(t, ratio, targets, 1), scale);
 		else if (a.head == 1) r = value_term(d, z, q, scale);
 		else if (a.head == 2) r = moves_left_term(d, z, mixed(t, ratio, targets, 2), scale);
-		else if (a.head == 3) r = error_term(d, z[0], a.value + (int64_t)row * 16, a.outputs, q, scale);
-		else if (q != q) r = {NOT_KNOWN, 0};
-		else {
-			int right = (int)floorf((q + 1) / 2 * a.outputs);
-			right = right < 0 ? 0 : imin(right, a.outputs - 1);
-			float loss = choice(logits, a.outputs, right, 0, 1, [&](int i, float g) {
-				if (dz) dz[i] = from_float<T>(to_float(dz[i]) + scale * g);
-			});
-			r = {known_loss(loss), 0};
-		}
+		else r = error_term(d, z[0], a.value + (int64_t)row * 16, a.outputs, q, scale);
 		a.term[k].loss[2 * row] = r.loss;
 		a.term[k].loss[2 * row + 1] = r.hit;
 	}
-	if (!dz || a.head == 4) return;
+	if (!dz) return;
 	for (int i = 0; i < outputs; i++) dz[i] = from_float<T>(d[i]);
+}
+
+// choice: cross entropy of a softmax over 64 squares and the right one; the lanes add the gradient to d.
+DEVICE float choice(const float* z, float* d, int right, float scale, int lane) {
+	float top = fmaxf(z[lane], z[lane + WARP]);
+	for (int m = WARP / 2; m > 0; m /= 2) top = fmaxf(top, shuffle_xor(top, m));
+	float low = expf(z[lane] - top), high = expf(z[lane + WARP] - top), sum = warp_sum(low + high);
+	d[lane] += scale * (low / sum - (lane == right ? 1.f : 0.f));
+	d[lane + WARP] += scale * (high / sum - (lane + WARP == right ? 1.f : 0.f));
+	return logf(sum) - (z[right] - top);
 }
 
 // aux_loss: one warp a row. d is the row's gradient in shared memory.
@@ -290,9 +304,7 @@ template <class T> DEVICE void aux_loss(const AuxLossArgs& a) {
 			if (lane == 0) d[AUX_MATERIAL] += scale * (far ? copysignf(delta, x) : x);
 			loss = known_loss(far ? delta * (fabsf(x) - delta / 2) : x * x / 2);
 		} else if (t.kind == 2 && ahead.from != ahead.to) {
-			auto from = [&](int i, float g) { d[AUX_FROM + i] += scale * g; };
-			auto to = [&](int i, float g) { d[AUX_TO + i] += scale * g; };
-			loss = choice(z + AUX_FROM, 64, ahead.from, lane, WARP, from) + choice(z + AUX_TO, 64, ahead.to, lane, WARP, to);
+			loss = choice(z + AUX_FROM, d + AUX_FROM, ahead.from, scale, lane) + choice(z + AUX_TO, d + AUX_TO, ahead.to, scale, lane);
 			loss = known_loss(loss);
 		} else if (t.kind == 3) {
 			float q = learnt(t.learns, a.targets + (int64_t)row * 18), v = tanhf(z[AUX_VALUE]), e = v - q, slope;

@@ -89,7 +89,7 @@ template <bool AHEAD> DEVICE void adamw_one(float& w, float g, float& m, float& 
 	v = fmaf((1 - a.beta2) * g, g, a.beta2 * v);
 	float d = sqrtf(v / a.correction2) + a.epsilon;
 	w = fmaf(-decay, w, w);
-	w = fmaf(-a.lr, (AHEAD ? fmaf(a.cm, m, a.cg * g) : m / a.correction1) / d, w);
+	w = fmaf(-a.lr, (AHEAD ? fmaf(a.cg, g, a.cm * m) : m / a.correction1) / d, w);
 }
 
 // step changes four weights a thread.

@@ -134,7 +134,7 @@ func TestClip(t *testing.T) {
 }
 
 // cpuStep is the reference: nn/kernel's steps, tensor by tensor, and the trainer's average.
-func cpuStep(x *stepWeights, g *stepRig, state StepState, adamw bool) {
+func cpuStep(x *stepWeights, g *stepRig, state StepState, optimizer string) {
 	for i, p := 0, g.prepare; i < len(x.w); i += 256 {
 		w, grad, m, v := x.w[i:i+256], x.g[i:i+256], x.m[i:i+256], x.v[i:i+256]
 		kernel.Scale(grad, p.Scale)
@@ -149,9 +149,12 @@ func cpuStep(x *stepWeights, g *stepRig, state StepState, adamw bool) {
 			}
 		}
 		a := g.step
-		if adamw {
+		switch optimizer {
+		case "nadamw":
+			kernel.NAdamW(w, grad, m, v, a.Lr, a.Beta1, a.Beta2, a.Epsilon, decay, a.Cm, a.Cg, a.Correction2)
+		case "adamw":
 			kernel.AdamW(w, grad, m, v, a.Lr, a.Beta1, a.Beta2, a.Epsilon, decay, a.Correction1, a.Correction2)
-		} else {
+		default:
 			kernel.SGDNesterov(w, grad, m, a.Lr, a.Momentum, 0)
 		}
 	}
@@ -178,7 +181,7 @@ func average(avg, x []float32, keep, add float32) {
 func TestStepsAsOnCPU(t *testing.T) {
 	r := fresh(t)
 	d, k, s := open(t)
-	for name, step := range map[string]func(StepArgs) Launch{"sgd": SGD, "adamw": AdamW} {
+	for name, step := range map[string]func(StepArgs) Launch{"sgd": SGD, "adamw": AdamW, "nadamw": NAdamW} {
 		t.Run(name, func(t *testing.T) {
 			x := newWeights(r, 256*9, 300)
 			for i := range x.swa { // until it begins, the average may be anything
@@ -199,6 +202,7 @@ func TestStepsAsOnCPU(t *testing.T) {
 				must(t, g.s.CopyToDevice(g.keep.Pending, encode(F32, x.pending)))
 				taken := float64(i + 1)
 				g.step.Correction1, g.step.Correction2 = float32(1-math.Pow(0.9, taken)), float32(1-math.Pow(0.999, taken))
+				g.step.Cm, g.step.Cg = float32(1+r.Float64()), float32(r.Float64())
 				g.finish.ClipNorm = []float32{0, 7}[i%2]
 				swa := [][2]float32{{0, 0}, {0, 1}, {0.5, 0.5}, {2. / 3, 1. / 3}}[i]
 				g.step.SwaKeep, g.step.SwaAdd, g.keep.SwaKeep, g.keep.SwaAdd = swa[0], swa[1], swa[0], swa[1]
@@ -206,11 +210,11 @@ func TestStepsAsOnCPU(t *testing.T) {
 				if (state.Clip < 1) != (g.finish.ClipNorm > 0) || state.Finite != 1 {
 					t.Fatalf("step %d: %+v with clip norm %v", i, state, g.finish.ClipNorm)
 				}
-				cpuStep(x, g, state, name == "adamw")
+				cpuStep(x, g, state, name)
 				got := g.fetch()
 				compareStep(t, i, "weights", got.w, x.w)
 				compareStep(t, i, "first moment", got.m, x.m)
-				if name == "adamw" {
+				if name != "sgd" {
 					compareStep(t, i, "second moment", got.v, x.v)
 				}
 				compareStep(t, i, "average", got.swa, x.swa)
