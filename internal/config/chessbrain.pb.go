@@ -5683,7 +5683,7 @@ type Training struct {
 	// The newest rows of the run are in the window, this share of all that it has had, as long as these are fewer than
 	// replay_size, but at least 10 batches: what a net has played that knew little leaves early. 0 = always replay_size.
 	ReplayShare *float64 `protobuf:"fixed64,43,opt,name=replay_share,json=replayShare,def=0" json:"replay_share,omitempty"`
-	// With source SELFPLAY or DIR, a trainer on a GPU keeps the rows of the window there, some 2.4 KB each, if they take at
+	// With source SELFPLAY or DIR, a trainer on a GPU keeps the rows of the window there, some 2.5 KB each, if they take at
 	// most half of its free memory; a step then copies their numbers. Results do not depend on it.
 	DeviceWindow *bool `protobuf:"varint,39,opt,name=device_window,json=deviceWindow,def=1" json:"device_window,omitempty"`
 	// Show each row under a random symmetry of the board that keeps it true: files flipped where nobody may castle, all

@@ -259,9 +259,6 @@ func TestNewNetRefuses(t *testing.T) {
 	if _, err := d.NewNet(attention, device.FP16); !errors.Is(err, nn.ErrNotFinite) || !strings.Contains(err.Error(), "smolgen.weight") {
 		t.Errorf("an attention net beyond fp16: %v", err)
 	}
-	if _, err := d.NewTrainer(device.Config{Arch: attention.Arch, Capacity: 1, Optimizer: "sgd"}); !errors.Is(err, nn.ErrArch) {
-		t.Errorf("training of an attention net: %v", err)
-	}
 	sparse := nn.Init(nn.SparseArch(nn.SparseBlock), 1)
 	_, err := d.NewNet(sparse, device.FP16)
 	_, trainErr := d.NewTrainer(device.Config{Arch: sparse.Arch, Capacity: 1, Optimizer: "sgd"})
@@ -270,19 +267,10 @@ func TestNewNetRefuses(t *testing.T) {
 			t.Errorf("a sparse net: %v", err)
 		}
 	}
-	for name, cfg := range map[string]device.Config{
-		"NADAMW":             {Arch: nn.DefaultArch(), Capacity: 1, Optimizer: "nadamw"},
-		"an auxiliary head":  {Arch: nn.DefaultArch().WithAuxiliary(), Capacity: 1, Optimizer: "sgd"},
-		"a soft policy loss": {Arch: nn.DefaultArch(), Capacity: 1, Optimizer: "sgd", Terms: []device.Term{{Temperature: 4}}},
-	} {
-		if _, err := d.NewTrainer(cfg); !errors.Is(err, nn.ErrArch) || !strings.Contains(err.Error(), "train with --device cpu") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
 	unknown := nn.DefaultArch()
 	unknown.Blocks[1].Kind = "attention"
 	_, err = d.NewTrainer(device.Config{Arch: unknown, Capacity: 1, Optimizer: "sgd"})
-	if !errors.Is(err, nn.ErrArch) || !strings.Contains(err.Error(), `"attention", which training on a GPU`) {
+	if !errors.Is(err, nn.ErrArch) {
 		t.Errorf("an unknown kind: %v", err)
 	}
 }

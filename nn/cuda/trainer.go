@@ -88,7 +88,7 @@ func (q *queue) do(launches ...kernels.Launch) {
 // NewTrainer makes room for a net and its optimizer; Upload gives it weights.
 func (d *Device) NewTrainer(cfg device.Config) (*Trainer, error) {
 	typ, err := d.storage(cfg.Precision)
-	if err := cmp.Or(err, Computes(cfg.Arch)); err != nil {
+	if err := cmp.Or(err, cfg.Arch.Validate(), Computes(cfg.Arch)); err != nil {
 		return nil, err
 	}
 	t := &Trainer{dev: d, cfg: cfg, typ: typ, act: activation(cfg.Arch.Activation), layout: newLayout(cfg.Arch), mem: memory{d: d.driver}, ahead: device.Lookahead{Beta1: cfg.Beta1, Decay: cfg.MomentumDecay}}
