@@ -23,6 +23,7 @@ import (
 const prelude = `#include "device.cuh"
 namespace {
 template <class To, class From> inline To as(From x) { To y{}; __builtin_memcpy(&y, &x, sizeof y < sizeof x ? sizeof y : sizeof x); return y; }
+struct alignas(8) ushort4 { uint16_t x, y, z, w; };
 inline float down(double d) { float f = (float)d; return (double)f > d ? nextafterf(f, -INFINITY) : f; }
 inline float flushed(float x) { return fabsf(x) < 0x1p-126f ? copysignf(0.f, x) : x; }
 inline uint32_t permuted(uint32_t a, uint32_t b, uint32_t how) {
@@ -329,6 +330,8 @@ func (t *translation) instruction(op string, o []string) string {
 		return t.set(o[0], fmt.Sprintf("%s >> %s & ones(%s)", values("u32", 1)...), "u32")
 	case "dp2a.lo.u32.u32":
 		return t.set(o[0], fmt.Sprintf("%[3]s + (%[1]s & 0xffff) * (%[2]s & 0xff) + (%[1]s >> 16) * (%[2]s >> 8 & 0xff)", values("u32", 1)...), "u32")
+	case "cvt.rzi.s32.f32":
+		return t.set(o[0], fmt.Sprintf("(int32_t)%s", values(typ, 1)...), "s32")
 	case "mul.hi.s32":
 		return t.set(o[0], fmt.Sprintf("(int32_t)((int64_t)%s * %s >> 32)", values(typ, 1)...), typ)
 	}
@@ -432,7 +435,7 @@ func (t *translation) access(parts, o []string) string {
 	address, registers := t.address(place, slices.Contains(parts, "shared")), vector(value)
 	c := ctypes[typ]
 	if len(registers) > 1 {
-		c = map[string]string{"float": "float", "uint32_t": "uint", "double": "double"}[c] + strconv.Itoa(len(registers))
+		c = map[string]string{"float": "float", "uint32_t": "uint", "uint16_t": "ushort", "double": "double"}[c] + strconv.Itoa(len(registers))
 	}
 	if !load {
 		var v []string

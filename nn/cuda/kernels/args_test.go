@@ -34,7 +34,7 @@ var cTypes = map[string]struct {
 }{
 	"int": {"int32", 4}, "float": {"float32", 4}, "double": {"float64", 8},
 	"uint32_t": {"uint32", 4}, "int32_t": {"int32", 4}, "uint64_t": {"uint64", 8}, "int64_t": {"int64", 8},
-	"uint16_t": {"uint16", 2}, "uint8_t": {"uint8", 1},
+	"uint16_t": {"uint16", 2}, "int16_t": {"int16", 2}, "uint8_t": {"uint8", 1},
 }
 
 var (
@@ -121,6 +121,7 @@ func goStructs() map[string]reflect.Type {
 	add(reflect.TypeFor[PackEntry]())
 	add(reflect.TypeFor[OuterLayer]())
 	add(reflect.TypeFor[StepState]())
+	add(reflect.TypeFor[Ahead]())
 	return all
 }
 

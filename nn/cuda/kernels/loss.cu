@@ -115,7 +115,7 @@ DEVICE float learnt(const Target& t, const float* targets) { return mixed(t, sha
 
 // softplus is log(1+exp(x)), slope its derivative.
 DEVICE float softplus(float x, float& slope) {
-	float e = expf(-fabsf(x)), y = log1pf(e);
+	float e = expf(-fabsf(x)), y = logf(1 + e);
 	slope = x > 0 ? 1 / (1 + e) : e / (1 + e);
 	return x > 0 ? y + x : y;
 }
@@ -142,7 +142,7 @@ template <class T> DEVICE void policy_loss(const PolicyLossArgs& a) {
 	auto wanted = [&](int j) {
 		if (a.ahead) return j == reply ? 1.f : 0.f;
 		float t = a.target[first + j];
-		return a.temperature > 0 && t > 0 ? powf(t, inverse) / mass : t;
+		return a.temperature > 0 && t > 0 ? expf(logf(t) * inverse) / mass : t;
 	};
 	if (a.temperature > 0) {
 		float sum = 0;
@@ -221,7 +221,7 @@ template <class T> DEVICE void category_loss(const ScalarLossArgs& a, int row, c
 		const ScalarTerm& t = a.term[k];
 		float q = learnt(t.learns, targets);
 		bool known = q == q;
-		right[k] = known ? imin((int)floorf(fmaxf((q + 1) / 2, 0.f) * a.outputs), a.outputs - 1) : 0;
+		right[k] = known ? imin((int)(fmaxf((q + 1) / 2, 0.f) * a.outputs), a.outputs - 1) : 0;
 		scale[k] = known ? t.scale * a.weight[row] : 0.f;
 		total += scale[k];
 		t.loss[2 * row] = known ? known_loss(logf(sum) - (z[right[k]] - top)) : NOT_KNOWN;
