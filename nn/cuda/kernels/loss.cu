@@ -3,7 +3,7 @@
 #include "device.cuh"
 #include "args.cuh"
 
-enum { NUM_POLICY = 1858, AUX_FROM = 64, AUX_TO = 128, AUX_MATERIAL = 192, AUX_VALUE = 193, AUX_ERROR = 194, AUX_WIDTH = 208, NO_MATERIAL = -0x8000 };
+enum { NUM_POLICY = 1858, AUX_FROM = 64, AUX_TO = 128, AUX_MATERIAL = 192, AUX_VALUE = 193, AUX_ERROR = 194, AUX_WIDTH = 208, NO_MATERIAL = -0x8000, TERMS = 8 };
 
 #define NOT_KNOWN __uint_as_float(0x7fc00000u)
 #define INFINITE __uint_as_float(0x7f800000u)
@@ -213,24 +213,27 @@ DEVICE RowTerm error_term(float* d, float f, const float* z, int outputs, float 
 
 // category_loss is scalar_loss of a row's categories.
 template <class T> DEVICE void category_loss(const ScalarLossArgs& a, int row, const float* targets, const float* z, T* dz) {
-	float top = -INFINITE, sum = 0, total = 0, scale[8];
-	int right[8];
+	float top = -INFINITE, sum = 0, total = 0, scale[TERMS];
+	int right[TERMS];
 	for (int i = 0; i < a.outputs; i++) top = fmaxf(top, z[i]);
 	for (int i = 0; i < a.outputs; i++) sum += expf(z[i] - top);
-	for (int k = 0; k < a.terms; k++) {
+#pragma unroll
+	for (int k = 0; k < TERMS; k++) {
 		const ScalarTerm& t = a.term[k];
-		float q = learnt(t.learns, targets);
+		float q = k < a.terms ? learnt(t.learns, targets) : NOT_KNOWN;
 		bool known = q == q;
 		right[k] = known ? imin((int)(fmaxf((q + 1) / 2, 0.f) * a.outputs), a.outputs - 1) : 0;
 		scale[k] = known ? t.scale * a.weight[row] : 0.f;
 		total += scale[k];
+		if (k >= a.terms) continue;
 		t.loss[2 * row] = known ? known_loss(logf(sum) - (z[right[k]] - top)) : NOT_KNOWN;
 		t.loss[2 * row + 1] = 0;
 	}
 	if (!dz) return;
 	for (int i = 0; i < a.outputs; i++) {
 		float d = total * expf(z[i] - top) / sum;
-		for (int k = 0; k < a.terms; k++) d -= right[k] == i ? scale[k] : 0.f;
+#pragma unroll
+		for (int k = 0; k < TERMS; k++) d -= right[k] == i ? scale[k] : 0.f;
 		dz[i] = from_float<T>(d);
 	}
 }
