@@ -29,6 +29,7 @@ func newTowerBody(t *Trainer) *towerBody {
 	if len(b.small) > 0 {
 		b.smallAt = t.constant(bytesOf(b.small))
 	}
+	t.inner, t.outer = t.activations(b.input.conv.outPad), t.activations(b.input.conv.outPad)
 	n := t.cfg.Capacity * b.input.conv.outPad
 	t.dynSums, t.dynScale, t.dynShift = t.mem.floats(2*n), t.mem.floats(n), t.mem.floats(n)
 	return b

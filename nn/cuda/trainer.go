@@ -40,7 +40,7 @@ type Trainer struct {
 	auxiliary *scalarHead
 
 	// Scratch of the backward pass. Activations: grad is the gradient of the body's,
-	// on its way down, inner and outer are of one layer.
+	// on its way down, inner and outer are of one layer of a tower.
 	grad, inner, outer                   driver.Ptr
 	sums, dynSums, dynScale, dynShift, k driver.Ptr
 	widest                               int // of the units' padded channels
@@ -135,7 +135,7 @@ func (t *Trainer) build() (err error) {
 		return err
 	}
 	width := kernels.Pad(t.cfg.Arch.Width())
-	t.grad, t.inner, t.outer = t.activations(width), t.activations(width), t.activations(width)
+	t.grad = t.activations(width)
 	t.sums, t.k = t.mem.floats(n*2*t.widest), t.mem.floats(3*t.widest)
 	t.attention.alloc(t)
 	t.part = t.mem.alloc(t.partBytes)
