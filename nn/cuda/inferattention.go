@@ -22,7 +22,7 @@ type attentionBody struct {
 	fc       layer
 	width    int // of what is said to a square
 	norm     norm
-	mul, add part        // gates, [width][64]
+	mul, add part        // gates, [64][width]
 	ffn      feedForward // where the men say it
 	stack    encoderStack
 }
@@ -126,10 +126,23 @@ func (n *layeredNet) packAttention(from *nn.Net) *attentionBody {
 		b.said = n.blob.add(stored(n.typ, said))
 	}
 	if first.Gated > 0 {
-		b.mul, b.add = n.blob.floats(from.Get("input.gate.gamma")), n.blob.floats(from.Get("input.gate.beta"))
+		b.mul, b.add = n.blob.floats(bySquare(from.Get("input.gate.gamma"))), n.blob.floats(bySquare(from.Get("input.gate.beta")))
 	}
 	b.stack = n.packStack(from, nn.BlockName, 1, from.Arch.Blocks[1:], from.Arch.BodyResidual())
 	return b
+}
+
+// bySquare turns gates [width][64] to [64][width].
+func bySquare(gates []float32) []float32 { return transposed(gates, encoding.NumSquares) }
+
+// transposed returns rows of so many columns as columns.
+func transposed(rows []float32, columns int) []float32 {
+	n := len(rows) / columns
+	out := make([]float32, len(rows))
+	for i, x := range rows {
+		out[i%columns*n+i/columns] = x
+	}
+	return out
 }
 
 // packStack adds encoders, whose parameters' names begin with name(first) and so on.

@@ -3,7 +3,9 @@ package cuda
 import (
 	"bytes"
 	"slices"
+	"strings"
 
+	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 )
@@ -58,16 +60,34 @@ func (l *layout) array(trained bool) []float32 {
 	return make([]float32, l.running)
 }
 
-// each visits the tensors of the wanted kind, among all or among the trained ones alone,
-// and their places in the array.
-func (l *layout) each(array []float32, tensors [][]float32, trained bool, f func(array, tensor []float32)) {
+// put copies the tensors of the wanted kind, among all or among the trained ones alone, to
+// their places in the array; take copies them back. Gates lie by square on a device.
+func (l *layout) put(array []float32, tensors [][]float32, trained bool) {
+	l.each(array, tensors, trained, func(array, tensor []float32, gates bool) {
+		if gates {
+			tensor = bySquare(tensor)
+		}
+		copy(array, tensor)
+	})
+}
+
+func (l *layout) take(array []float32, tensors [][]float32, trained bool) {
+	l.each(array, tensors, trained, func(array, tensor []float32, gates bool) {
+		if gates {
+			array = transposed(array, len(array)/encoding.NumSquares)
+		}
+		copy(tensor, array)
+	})
+}
+
+func (l *layout) each(array []float32, tensors [][]float32, trained bool, f func(array, tensor []float32, gates bool)) {
 	all, next := len(tensors) == len(l.specs), 0
 	for i, s := range l.specs {
 		if !all && !s.Kind.Trained() {
 			continue
 		}
 		if s.Kind.Trained() == trained {
-			f(array[l.at[i]:][:s.Len()], tensors[next])
+			f(array[l.at[i]:][:s.Len()], tensors[next], strings.HasPrefix(s.Name, "input.gate."))
 		}
 		next++
 	}

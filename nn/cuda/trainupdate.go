@@ -112,7 +112,7 @@ func (t *Trainer) Upload(s *device.State) error {
 	}
 	for _, p := range t.parts(s) {
 		array := t.layout.array(p.trained)
-		t.layout.each(array, p.tensors, p.trained, func(array, tensor []float32) { copy(array, tensor) })
+		t.layout.put(array, p.tensors, p.trained)
 		if err := t.compute.CopyToDevice(p.at, bytesOf(array)); err != nil {
 			return err
 		}
@@ -155,6 +155,6 @@ func (t *Trainer) fetch(p statePart) error {
 	if err := t.compute.Synchronize(); err != nil {
 		return err
 	}
-	t.layout.each(array, p.tensors, p.trained, func(array, tensor []float32) { copy(tensor, array) })
+	t.layout.take(array, p.tensors, p.trained)
 	return nil
 }

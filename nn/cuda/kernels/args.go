@@ -347,7 +347,7 @@ type LayerNormArgs struct {
 	Skip                          driver.Ptr // T [rows][width]; null: 0
 	Gamma                         driver.Ptr // [real]; null: no norm
 	Beta                          driver.Ptr
-	Mul                           driver.Ptr // [real][64]; null: no gates
+	Mul                           driver.Ptr // [64][real]; null: no gates
 	Add                           driver.Ptr
 	Y                             driver.Ptr // T [rows][real/group*g]; with real = group it may be x or skip
 	Rows, Width, Real, Group, Act int32
@@ -371,7 +371,7 @@ type LayerNormBackwardArgs struct {
 type GateBackwardArgs struct {
 	X                               driver.Ptr // T [boards*64][width]
 	Dy                              driver.Ptr
-	Mul                             driver.Ptr // [real][64]
+	Mul                             driver.Ptr // [64][real]
 	Dmul                            driver.Ptr
 	Dadd                            driver.Ptr
 	Dx                              driver.Ptr // T; may be dy

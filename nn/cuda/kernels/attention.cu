@@ -49,7 +49,7 @@ template <class T> DEVICE void layer_norm(const LayerNormArgs& a) {
 		int c = spread.column(at);
 		float v = c < 0 ? 0.f : end.value(c);
 		if (a.gamma && c >= 0) v = fmaf((v - mean) * factor, a.gamma[c], a.beta[c]);
-		if (a.mul && c >= 0) v = fmaf(v, a.mul[c * 64 + square], a.add[c * 64 + square]);
+		if (a.mul && c >= 0) v = fmaf(v, a.mul[square * a.real + c], a.add[square * a.real + c]);
 		y[at] = from_float<T>(v);
 	}
 }
@@ -70,15 +70,13 @@ template <class T> DEVICE void attend(const AttendArgs& a) {
 		sync_threads();
 		s.add(left, right, columns);
 	}
-	softmax_rows(s, a.scale, a.extra ? (const T*)a.extra + (board * a.heads + head) * 64 * 64 : (const T*)0);
-	store(weights, s);
+	softmax_rows(s, a.scale, a.extra ? (const T*)a.extra + (board * a.heads + head) * 64 * 64 : (const T*)0, weights);
+	store(weights, s);  // a thread's own numbers
 	for (int at = begin; at < end; at += Tile<T>::COLUMNS) {
 		sync_threads();
 		int columns = load(left, v, a.stride, at, end);
 		sync_threads();
-		Tile<T>::template times<false>(weights, left, columns, [&](int row, int c, float sum) {
-			if (at + c < end) y[(int64_t)row * a.width + at + c] = from_float<T>(sum);
-		});
+		Tile<T>::template times<false>(weights, left, columns, Columns<T>{y, a.width, at, end, 1.f});
 	}
 	if (head + 1 == a.heads) clear_columns(y, a.width, end);
 }

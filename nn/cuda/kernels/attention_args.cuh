@@ -29,7 +29,7 @@ struct LayerNormArgs {
 	const void* skip;    // T [rows][width]; null: 0
 	const float* gamma;  // [real]; null: no norm
 	const float* beta;
-	const float* mul;  // [real][64]; null: no gates
+	const float* mul;  // [64][real]; null: no gates
 	const float* add;
 	void* y;  // T [rows][real/group*g]; with real = group it may be x or skip
 	int rows, width, real, group, act;
@@ -55,7 +55,7 @@ struct LayerNormBackwardArgs {
 struct GateBackwardArgs {
 	const void* x;     // T [boards*64][width]
 	const void* dy;
-	const float* mul;  // [real][64]
+	const float* mul;  // [64][real]
 	float* dmul;
 	float* dadd;
 	void* dx;  // T; may be dy

@@ -63,7 +63,7 @@ template <class T> DEVICE void gate_backward(const GateBackwardArgs& a) {
 	int c = blockIdx.x * blockDim.x + threadIdx.x, square = blockIdx.y;
 	if (c >= a.width) return;
 	bool real = c < a.real;
-	float mul = real ? a.mul[c * 64 + square] : 0.f, dmul = 0.f, dadd = 0.f;
+	float mul = real ? a.mul[square * a.real + c] : 0.f, dmul = 0.f, dadd = 0.f;
 	for (int b = 0; b < a.boards; b++) {
 		int64_t at = ((int64_t)b * 64 + square) * a.width + c;
 		float d = to_float(((const T*)a.dy)[at]);
@@ -72,7 +72,7 @@ template <class T> DEVICE void gate_backward(const GateBackwardArgs& a) {
 		((T*)a.dx)[at] = from_float<T>(d * mul);
 	}
 	if (!real) return;
-	int at = c * 64 + square;
+	int at = square * a.real + c;
 	a.dmul[at] = (a.accumulate ? a.dmul[at] : 0.f) + dmul;
 	a.dadd[at] = (a.accumulate ? a.dadd[at] : 0.f) + dadd;
 }
@@ -104,7 +104,7 @@ template <class T> DEVICE void attend_backward(const AttendBackwardArgs& a) {
 		sync_threads();
 		d.add(x0, x1, columns);
 	}
-	softmax_rows(s, a.scale, a.extra ? (const T*)a.extra + pairs : (const T*)0);
+	softmax_rows(s, a.scale, a.extra ? (const T*)a.extra + pairs : (const T*)0, weights);
 #pragma unroll
 	for (int r = 0; r < Tile<T>::ROWS; r++) {
 		float sum = 0.f;
@@ -112,28 +112,21 @@ template <class T> DEVICE void attend_backward(const AttendBackwardArgs& a) {
 		for (int j = 0; j < Tile<T>::PER; j++) sum = fmaf(s.at(r, j), d.at(r, j), sum);
 		sum = row_sum<T>(sum);
 #pragma unroll
-		for (int j = 0; j < Tile<T>::PER; j++) {
-			float& slope = d.at(r, j);
-			slope = s.at(r, j) * (slope - sum);
-			if (a.dextra) ((T*)a.dextra)[pairs + d.row(r) * 64 + d.column(j)] = from_float<T>(slope);
-		}
+		for (int j = 0; j < Tile<T>::PER; j++) d.at(r, j) = s.at(r, j) * (d.at(r, j) - sum);
 	}
-	store(weights, s);
+	store(weights, s);  // a thread's own numbers
 	store(slopes, d);
+	sync_threads();
+	if (a.dextra) copy_out((T*)a.dextra + pairs, slopes);
 	for (int at = begin; at < end; at += Tile<T>::COLUMNS) {
 		sync_threads();
 		load(x0, q, a.width, at, end);
 		load(x1, k, a.width, at, end);
 		int columns = load(x2, dy, a.width, at, end);
 		sync_threads();
-		auto put = [&](T* y, float scale) {
-			return [=](int row, int c, float sum) {
-				if (at + c < end) y[(int64_t)row * a.width + at + c] = from_float<T>(sum * scale);
-			};
-		};
-		Tile<T>::template times<false>(slopes, x1, columns, put(dq, a.scale));
-		Tile<T>::template times<true>(slopes, x0, columns, put(dk, a.scale));
-		Tile<T>::template times<true>(weights, x2, columns, put(dv, 1.f));
+		Tile<T>::template times<false>(slopes, x1, columns, Columns<T>{dq, a.width, at, end, a.scale});
+		Tile<T>::template times<true>(slopes, x0, columns, Columns<T>{dk, a.width, at, end, a.scale});
+		Tile<T>::template times<true>(weights, x2, columns, Columns<T>{dv, a.width, at, end, 1.f});
 	}
 	if (blockIdx.x + 1 < (unsigned)a.heads) return;
 	clear_columns(dq, a.width, end);
@@ -206,13 +199,8 @@ template <class T> DEVICE void attention_logits_backward(const AttentionLogitsBa
 		load(x0, q, a.width, at, a.width);
 		int columns = load(x1, k, a.width, at, a.width);
 		sync_threads();
-		auto put = [&](T* y) {
-			return [=](int row, int c, float sum) {
-				if (at + c < a.width) y[(int64_t)row * a.width + at + c] = from_float<T>(sum * a.scale);
-			};
-		};
-		Tile<T>::template times<false>(slopes, x1, columns, put(dq));
-		Tile<T>::template times<true>(slopes, x0, columns, put(dk));
+		Tile<T>::template times<false>(slopes, x1, columns, Columns<T>{dq, a.width, at, a.width, a.scale});
+		Tile<T>::template times<true>(slopes, x0, columns, Columns<T>{dk, a.width, at, a.width, a.scale});
 	}
 }
 

@@ -160,7 +160,7 @@ func TestLayerNorm(t *testing.T) {
 						v[i] = (v[i]-mean)/math.Sqrt(variance+1e-3)*float64(gamma[i]) + float64(beta[i])
 					}
 					if c.gates {
-						v[i] = v[i]*float64(mul[i*64+row%64]) + float64(add[i*64+row%64])
+						v[i] = v[i]*float64(mul[row%64*c.real+i]) + float64(add[row%64*c.real+i])
 					}
 				}
 				want = append(want, spreadTo(v, c.real, c.group)...)

@@ -6,6 +6,29 @@
 
 enum { ATTENTION_THREADS = 128 };
 
+// pair packs two numbers of 2 bytes, the first in the low half.
+template <class T> DEVICE uint32_t pair(float low, float high) {
+	return (uint32_t)from_float<T>(low).bits | (uint32_t)from_float<T>(high).bits << 16;
+}
+
+// Columns is where a product goes: to columns first .. end of 64 rows of y, times scale.
+template <class T> struct Columns {
+	T* y;
+	int stride, first, end;
+	float scale;
+
+	DEVICE void put(int row, int c, float v) const {
+		if (first + c < end) y[(int64_t)row * stride + first + c] = from_float<T>(v * scale);
+	}
+	// of two neighbours, the first of which has an even c; 4 bytes at a time where heads begin at such
+	DEVICE void put(int row, int c, float low, float high) const {
+		if ((first | end) % 2 != 0) {
+			put(row, c, low);
+			put(row, c + 1, high);
+		} else if (first + c < end) *(uint32_t*)(y + (int64_t)row * stride + first + c) = pair<T>(low * scale, high * scale);
+	}
+};
+
 // Tile is a 64x64 result. A thread has PER numbers in each of ROWS rows; the LANES lanes that
 // share a row are neighbours.
 template <class T> struct Tile {
@@ -34,9 +57,8 @@ template <class T> struct Tile {
 		}
 	}
 
-	// times calls put(row, column, number) for the product of a stored tile, or of its transpose,
-	// with x, which has so many columns.
-	template <bool TRANSPOSED, class F> DEVICE static void times(const T* tile, const T* x, int columns, F put) {
+	// times writes the product of a stored tile, or of its transpose, with x, which has so many columns.
+	template <bool TRANSPOSED> DEVICE static void times(const T* tile, const T* x, int columns, const Columns<T>& to) {
 		int row = threadIdx.x % 8, matrix = threadIdx.x % WARP / 8, g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
 		uint32_t l[4][4];
 #pragma unroll
@@ -55,7 +77,7 @@ template <class T> struct Tile {
 				mma<T>(y[1], l[k], b1);
 			}
 #pragma unroll
-			for (int i = 0; i < 8; i++) put(first() + i / 2 % 2 * 8 + g, n + i / 4 * 8 + 2 * t + i % 2, y[i / 4][i % 4]);
+			for (int i = 0; i < 8; i += 2) to.put(first() + i / 2 % 2 * 8 + g, n + i / 4 * 8 + 2 * t, y[i / 4][i % 4], y[i / 4][i % 4 + 1]);
 		}
 	}
 #endif
@@ -78,7 +100,7 @@ template <> struct Tile<float> {
 				for (int j = 0; j < PER; j++) v[i][j] = fmaf(left[row(i) * STRIDE + c], right[column(j) * STRIDE + c], v[i][j]);
 	}
 
-	template <bool TRANSPOSED, class F> DEVICE static void times(const float* tile, const float* x, int columns, F put) {
+	template <bool TRANSPOSED> DEVICE static void times(const float* tile, const float* x, int columns, const Columns<float>& to) {
 		float y[ROWS][COLUMNS / 8] = {};
 		for (int k = 0; k < 64; k++)
 #pragma unroll
@@ -90,11 +112,24 @@ template <> struct Tile<float> {
 #pragma unroll
 		for (int i = 0; i < ROWS; i++)
 #pragma unroll
-			for (int j = 0; j < COLUMNS / 8; j++)
-				if (column(j) < columns) put(row(i), column(j), y[i][j]);
+			for (int j = 0; j < COLUMNS / 8; j++) to.put(row(i), column(j), y[i][j]);
 	}
 };
 #endif
+
+// put_vec and get_vec are an access to a stored row: of floats, which are not aligned there, one by one.
+template <class T> DEVICE void put_vec(T* shared, const Vec<T>& v) {
+	if (sizeof(T) == 2) return store_vec(shared, v);
+#pragma unroll
+	for (int j = 0; j < Vec<T>::count; j++) shared[j] = v.v[j];
+}
+template <class T> DEVICE Vec<T> get_vec(const T* shared) {
+	if (sizeof(T) == 2) return load_vec(shared);
+	Vec<T> v;
+#pragma unroll
+	for (int j = 0; j < Vec<T>::count; j++) v.v[j] = shared[j];
+	return v;
+}
 
 // load copies COLUMNS columns of 64 rows of x from column `first` on to shared memory, with zeros
 // from column `end` on, 16 bytes at a time where heads begin at such. It returns how many to work
@@ -105,11 +140,7 @@ template <class T> DEVICE int load(T* shared, const T* x, int stride, int first,
 		for (int i = threadIdx.x; i < 64 * COLUMNS / COUNT; i += ATTENTION_THREADS) {
 			int r = i / (COLUMNS / COUNT), c = i % (COLUMNS / COUNT) * COUNT;
 			Vec<T> v = first + c < end ? load_vec(x + (int64_t)r * stride + first + c) : zero_vec<T>();
-			T* to = shared + r * Tile<T>::STRIDE + c;
-			if (sizeof(T) == 2) store_vec(to, v);
-			else
-#pragma unroll
-				for (int j = 0; j < COUNT; j++) to[j] = v.v[j];
+			put_vec(shared + r * Tile<T>::STRIDE + c, v);
 		}
 	} else {
 		for (int i = threadIdx.x; i < 64 * COLUMNS; i += ATTENTION_THREADS) {
@@ -128,6 +159,18 @@ template <class T> DEVICE void store(T* shared, Tile<T>& tile) {
 		for (int j = 0; j < Tile<T>::PER; j++) shared[tile.row(r) * Tile<T>::PAIRS + tile.column(j)] = from_float<T>(tile.at(r, j));
 }
 
+// copy_in and copy_out move [64][64] numbers between memory and a stored tile.
+template <class T> DEVICE void copy_in(T* shared, const T* x) {
+	for (int i = threadIdx.x * Vec<T>::count; i < 64 * 64; i += ATTENTION_THREADS * Vec<T>::count) {
+		put_vec(shared + i / 64 * Tile<T>::PAIRS + i % 64, load_vec(x + i));
+	}
+}
+template <class T> DEVICE void copy_out(T* y, const T* shared) {
+	for (int i = threadIdx.x * Vec<T>::count; i < 64 * 64; i += ATTENTION_THREADS * Vec<T>::count) {
+		store_vec(y + i, get_vec(shared + i / 64 * Tile<T>::PAIRS + i % 64));
+	}
+}
+
 // row_sum and row_largest take a number of each of the lanes that share a row.
 template <class T> DEVICE float row_sum(float v) {
 	for (int mask = 1; mask < Tile<T>::LANES; mask *= 2) v += shuffle_xor(v, mask);
@@ -138,9 +181,13 @@ template <class T> DEVICE float row_largest(float v) {
 	return v;
 }
 
-// softmax_rows takes products to weights: softmax of scale*tile + extra, of which extra, [64][64],
-// may be null.
-template <class T> DEVICE void softmax_rows(Tile<T>& tile, float scale, const T* extra) {
+// softmax_rows takes products to weights: softmax of scale*tile + extra, [64][64] or null, for
+// which `stored` has the room of a tile.
+template <class T> DEVICE void softmax_rows(Tile<T>& tile, float scale, const T* extra, T* stored) {
+	if (extra) {
+		copy_in(stored, extra);
+		sync_threads();
+	}
 #pragma unroll
 	for (int r = 0; r < Tile<T>::ROWS; r++) {
 		float top = -3.4e38f, sum = 0.f;
@@ -148,7 +195,7 @@ template <class T> DEVICE void softmax_rows(Tile<T>& tile, float scale, const T*
 		for (int j = 0; j < Tile<T>::PER; j++) {
 			float& z = tile.at(r, j);
 			z *= scale;
-			if (extra) z += to_float(extra[tile.row(r) * 64 + tile.column(j)]);
+			if (extra) z += to_float(stored[tile.row(r) * Tile<T>::PAIRS + tile.column(j)]);
 			top = fmaxf(top, z);
 		}
 		top = row_largest<T>(top);

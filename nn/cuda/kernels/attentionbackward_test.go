@@ -118,10 +118,10 @@ func TestGateBackward(t *testing.T) {
 				dMul[i], dAdd[i] = float64(accumulate)*float64(before[i]), float64(accumulate)*float64(before[i])
 			}
 			for i := range x {
-				if c, square := i%width, i/width%64; c < real {
-					dx[i] = float64(dy[i]) * float64(mul[c*64+square])
-					dMul[c*64+square] += float64(dy[i]) * float64(x[i])
-					dAdd[c*64+square] += float64(dy[i])
+				if c, at := i%width, i/width%64*real+i%width; c < real {
+					dx[i] = float64(dy[i]) * float64(mul[at])
+					dMul[at] += float64(dy[i]) * float64(x[i])
+					dAdd[at] += float64(dy[i])
 				}
 			}
 			near(t, "dx", download(t, s, typ, a.Dx, len(dx)), dx, 0x1p-24, 1.01*unitRoundoff(typ))

@@ -3,6 +3,7 @@ package kernels
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -74,13 +75,14 @@ func TestProfile(t *testing.T) {
 			if got := global.Taken - global.Least; got != c.global {
 				t.Errorf("%d sectors more than the least, %d; %d are known\n%s", got, global.Least, c.global, emulated.Table(accesses))
 			}
-			compareSizes(t, accesses)
+			compareSizes(t, accesses, c.others)
 		})
 	}
 }
 
-// compareSizes expects no access in a kernel's PTX of another size than was counted.
-func compareSizes(t *testing.T, accesses []emulated.Access) {
+// compareSizes expects no access in a kernel's PTX of another size than was counted, but for
+// others.
+func compareSizes(t *testing.T, accesses []emulated.Access, others []ptxAccess) {
 	t.Helper()
 	kernel := accesses[0].Kernel
 	counted := map[ptxAccess]bool{}
@@ -88,7 +90,7 @@ func compareSizes(t *testing.T, accesses []emulated.Access) {
 		counted[ptxAccess{a.What, a.Size}] = true
 	}
 	for a := range ptxAccesses(t, kernel) {
-		if !counted[a] {
+		if !counted[a] && !slices.Contains(others, a) {
 			t.Errorf("nvcc makes a %s of %d bytes in %s, where the emulator has others: %v", a.what, a.size, kernel, counted)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/chessbrain/chessbrain/encoding"
+	"github.com/chessbrain/chessbrain/internal/testing/emulated"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
@@ -14,6 +15,7 @@ type profileCase struct {
 	name           string
 	launch         func(q *profiler) Launch
 	shared, global int
+	others         []ptxAccess // of shapes that are not counted, or that nvcc puts together
 }
 
 // profileCases has the kernels of a training step and of inference in bf16, on few
@@ -23,13 +25,15 @@ type profileCase struct {
 //   - moves and their logits lie anywhere; one thread has a row of a scalar head;
 //   - masks are read 8 bytes at a time, 64 bytes apart, all of them in the end;
 //   - column_sums has 16 bytes of a row in a block, so as to have more blocks;
+//   - a lane has two neighbouring columns of an attention's results, half a sector with its
+//     neighbours, and promotions lie anywhere;
 //   - borders of wgrad's boards and the tower's planes are written once;
 //   - wgrad_reduce reads nine taps from eight fours of banks; squeeze-and-excitation
 //     writes its inputs, pack reads its tile with some lanes in one bank.
 func profileCases() []profileCase {
 	var all []profileCase
 	add := func(name string, shared, global int, launch func(q *profiler) Launch) {
-		all = append(all, profileCase{name, launch, shared, global})
+		all = append(all, profileCase{name: name, launch: launch, shared: shared, global: global})
 	}
 	for _, x := range []struct {
 		c, forward, act, back, tower, towerGlobal int
@@ -60,6 +64,20 @@ func profileCases() []profileCase {
 	add("se forward, many boards", 224, 0, func(q *profiler) Launch { return q.seForward(c, seWide) })
 	add("se backward", 100, 0, func(q *profiler) Launch { return q.seBackward(c, 4) })
 	add("se backward, many boards", 400, 0, func(q *profiler) Launch { return q.seBackward(c, seWide) })
+	// Heads that begin anywhere are read and written 2 bytes at a time.
+	anywhere := []ptxAccess{{emulated.GlobalRead, 2}, {emulated.GlobalWrite, 2}, {emulated.SharedWrite, 2}, {emulated.SharedRead, 4}}
+	attention := func(name string, global int, launch func(q *profiler) Launch) {
+		add(name, 0, global, launch)
+		all[len(all)-1].others = anywhere
+	}
+	attention("attend", 2048, (*profiler).attend)
+	attention("attend backward", 6144, (*profiler).attendBackward)
+	attention("attention logits", 1102, (*profiler).attentionLogits)
+	attention("attention logits backward", 4216, (*profiler).attentionLogitsBackward)
+	add("layer norm", 0, 0, (*profiler).layerNorm)
+	add("layer norm backward", 0, 0, (*profiler).layerNormBackward)
+	all[len(all)-1].others = []ptxAccess{{emulated.SharedRead, 16}}
+	add("gate backward", 0, 0, (*profiler).gateBackward)
 	add("outer", 0, 0, (*profiler).outer)
 	add("head fc1", 0, 0, func(q *profiler) Launch { return q.headFC1(16) })
 	add("head fc1, many boards", 0, 0, func(q *profiler) Launch { return q.headFC1(headWide) })
@@ -275,6 +293,55 @@ func (q *profiler) gather() Launch {
 	}
 	a.Start, _ = q.moves(rows)
 	return Gather(a)
+}
+
+// Attention of two boards, eight heads of 32 columns.
+func (q *profiler) attend() Launch {
+	const boards, heads, depth, width = 2, 8, 32, 256
+	return Attend(BF16, AttendArgs{
+		Q: q.plane(boards, width), K: q.plane(boards, width), V: q.plane(boards, width), Extra: q.zeros(boards * heads * 64 * 64 * 2), Y: q.plane(boards, width),
+		Boards: boards, Heads: heads, Depth: depth, Stride: width, Width: width, Scale: 1,
+	})
+}
+
+func (q *profiler) attendBackward() Launch {
+	const boards, heads, depth, width = 2, 8, 32, 256
+	return AttendBackward(BF16, AttendBackwardArgs{
+		Q: q.plane(boards, width), K: q.plane(boards, width), V: q.plane(boards, width), Extra: q.zeros(boards * heads * 64 * 64 * 2), Dy: q.plane(boards, width),
+		Dq: q.plane(boards, width), Dk: q.plane(boards, width), Dv: q.plane(boards, width), Dextra: q.zeros(boards * heads * 64 * 64 * 2),
+		Boards: boards, Heads: heads, Depth: depth, Width: width, Scale: 1,
+	})
+}
+
+func (q *profiler) attentionLogits() Launch {
+	const boards, width = 2, 256
+	return AttentionLogits(BF16, AttentionLogitsArgs{Q: q.plane(boards, width), K: q.plane(boards, width), More: q.floats(boards * 64 * 16), Y: q.floats(boards * encoding.NumAttention), Boards: boards, Width: width, Scale: 1})
+}
+
+func (q *profiler) attentionLogitsBackward() Launch {
+	const boards, width = 2, 256
+	return AttentionLogitsBackward(BF16, AttentionLogitsBackwardArgs{
+		Q: q.plane(boards, width), K: q.plane(boards, width), Dy: q.zeros(boards * encoding.NumAttention * 2), Dq: q.plane(boards, width), Dk: q.plane(boards, width), Dmore: q.plane(boards, 16),
+		Boards: boards, Width: width, Scale: 1,
+	})
+}
+
+func (q *profiler) layerNorm() Launch {
+	const boards, width = 2, 256
+	return LayerNorm(BF16, LayerNormArgs{X: q.plane(boards, width), Skip: q.plane(boards, width), Gamma: q.floats(width), Beta: q.floats(width), Mul: q.floats(64 * width), Add: q.floats(64 * width), Y: q.plane(boards, width),
+		Rows: boards * 64, Width: width, Real: width, Group: width, Scale: 1, Epsilon: 1})
+}
+
+func (q *profiler) layerNormBackward() Launch {
+	const boards, width = 2, 256
+	return LayerNormBackward(BF16, LayerNormBackwardArgs{X: q.plane(boards, width), Skip: q.plane(boards, width), Gamma: q.floats(width), Dy: q.plane(boards, width), Dx: q.plane(boards, width), Dskip: q.plane(boards, width), Sums: q.floats(boards * 2 * width),
+		Rows: boards * 64, Width: width, Real: width, Group: width, Scale: 1, Epsilon: 1})
+}
+
+func (q *profiler) gateBackward() Launch {
+	const boards, width = 2, 256
+	return GateBackward(BF16, GateBackwardArgs{X: q.plane(boards, width), Dy: q.plane(boards, width), Mul: q.floats(64 * width), Dmul: q.floats(64 * width), Dadd: q.floats(64 * width), Dx: q.plane(boards, width),
+		Boards: boards, Width: width, Real: width, Accumulate: 1})
 }
 
 func (q *profiler) columnSums() Launch {
