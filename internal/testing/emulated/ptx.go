@@ -23,6 +23,7 @@ import (
 const prelude = `#include "device.cuh"
 namespace {
 template <class To, class From> inline To as(From x) { To y{}; __builtin_memcpy(&y, &x, sizeof y < sizeof x ? sizeof y : sizeof x); return y; }
+struct alignas(4) ushort2 { uint16_t x, y; };
 struct alignas(8) ushort4 { uint16_t x, y, z, w; };
 inline float down(double d) { float f = (float)d; return (double)f > d ? nextafterf(f, -INFINITY) : f; }
 inline float flushed(float x) { return fabsf(x) < 0x1p-126f ? copysignf(0.f, x) : x; }
