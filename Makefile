@@ -7,7 +7,7 @@ export CGO_ENABLED ?= 0
 build: ## the program, pure Go
 	$(GO) build -trimpath -o bin/chessbrain ./cmd/chessbrain
 
-cuda: ## the program for NVIDIA GPUs, bin/chessbrain-cuda (needs cuda.h and a C compiler; runs beside bin/chessbrain)
+cuda: ## the program for NVIDIA GPUs, bin/chessbrain-cuda (needs gcc; runs beside bin/chessbrain)
 	@mkdir -p bin
 	GO="$(GO)" scripts/build_cuda.sh
 

@@ -3,7 +3,7 @@
 # GPU program then runs from its flags to its kernels without a GPU, thousands of times slower than on one:
 #   scripts/emulated_gpu.sh DIR
 #   LD_LIBRARY_PATH=DIR CHESSBRAIN_EMULATED_KERNELS=DIR bin/chessbrain-cuda train --device cuda ...
-# Needs g++ (another: CXX), gcc and cuda.h (CUDA_HOME). A second call compiles only what is older than its sources.
+# Needs g++ (another: CXX) and gcc. A second call compiles only what is older than its sources.
 set -euo pipefail
 for word; do # anywhere: the lines above, and nothing else
 	[[ $word != -h && $word != --help ]] || { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; }
@@ -13,8 +13,6 @@ cd "$(dirname "$0")/.."
 dir=$1
 mkdir -p "$dir"
 kernels=nn/cuda/kernels runtime=internal/testing/emulated/runtime
-include=/usr/include
-for home in /opt/cuda /usr/local/cuda ${CUDA_HOME:+"$CUDA_HOME"}; do [ ! -f "$home/include/cuda.h" ] || include=$home/include; done
 
 # Flags as in internal/testing/emulated/build.go.
 compile() { # source object optimisation libraries...
@@ -23,7 +21,7 @@ compile() { # source object optimisation libraries...
 	"${CXX:-g++}" -std=c++17 -fPIC -shared -fno-strict-aliasing -ffp-contract=off -U_FORTIFY_SOURCE -fsanitize=alignment \
 		-fsanitize-undefined-trap-on-error -g1 -Wno-unknown-pragmas -DF32 -DHALF "$3" -I $kernels -I $runtime -x c++ "$source" -x none "${@:4}" -o "$object"
 }
-gcc -Wall -shared -fPIC -I"$include" -Wl,-soname,libcuda.so.1 -o "$dir/libcuda.so.1" nn/cuda/driver/testdata/fakecuda.c
+gcc -Wall -shared -fPIC -I nn/cuda/driver/cuda -Wl,-soname,libcuda.so.1 -o "$dir/libcuda.so.1" nn/cuda/driver/testdata/fakecuda.c
 compile $runtime/runtime.cc "$dir/runtime.so" -O3
 for cu in "$kernels"/*.cu; do
 	name=$(basename "$cu" .cu)
