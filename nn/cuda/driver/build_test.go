@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +51,9 @@ func TestGPUBuildDependencies(t *testing.T) {
 func TestGPUDriver(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links a program")
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("the GPU program is of Linux")
 	}
 	readSources(t)
 	cc, err := exec.LookPath("gcc")
