@@ -1,11 +1,10 @@
 # Longer forms of README's commands. Only git and Go are needed for build, plugins, test and vet.
 GO ?= go
-export CGO_ENABLED ?= 0
 
 .PHONY: build cuda plugins test slow race vet fuzz generate lint ci clean
 
-build: ## the program, pure Go
-	$(GO) build -trimpath -o bin/chessbrain ./cmd/chessbrain
+build: ## the program
+	$(GO) build -o bin/chessbrain ./cmd/chessbrain
 
 cuda: ## the program for NVIDIA GPUs, bin/chessbrain-cuda (needs gcc; runs beside bin/chessbrain)
 	@mkdir -p bin
@@ -13,7 +12,7 @@ cuda: ## the program for NVIDIA GPUs, bin/chessbrain-cuda (needs gcc; runs besid
 
 plugins: ## the shipped rescorers, samplers and exporters as programs, into bin/plugins
 	@mkdir -p bin/plugins
-	$(GO) build -trimpath -ldflags='-s -w' -o bin/plugins/ $(addprefix ./,$(dir $(wildcard plugins/*/main.go)))
+	$(GO) build -ldflags='-s -w' -o bin/plugins/ $(addprefix ./,$(dir $(wildcard plugins/*/main.go)))
 	@chmod go-w bin/plugins bin/plugins/*
 
 test: ## what `go test ./...` runs

@@ -101,7 +101,7 @@ func TestOutsidePlugin(t *testing.T) {
 	}
 	work := t.TempDir()
 	chessbrain := filepath.Join(work, "chessbrain")
-	mustRun(t, repository, []string{"CGO_ENABLED=0"}, "go", "build", "-o", chessbrain, "./cmd/chessbrain")
+	mustRun(t, repository, nil, "go", "build", "-o", chessbrain, "./cmd/chessbrain")
 	built := filetest.Read(t, chessbrain)
 	args := []string{"train", "--run-dir", "run", "--episodes", "2", "--net", "16x1", "--mcts-simulations", "2", "--max-plies", "12",
 		"--validation-share", "0", "--rescorer", "lighten-black"}
@@ -116,7 +116,7 @@ func TestOutsidePlugin(t *testing.T) {
 		}
 	}
 	writeOutsider(t, source, repository)
-	mustRun(t, source, []string{"CGO_ENABLED=0", "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off"},
+	mustRun(t, source, []string{"GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off"},
 		"go", "build", "-o", filepath.Join(plugins, "lighten-black"), ".")
 	if err := os.Chmod(filepath.Join(plugins, "lighten-black"), 0o755); err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ trap 'rm -rf "$work"' EXIT
 program=${CHESSBRAIN:-}
 if [ -z "$program" ]; then
 	program=$work/chessbrain
-	CGO_ENABLED=0 "${GO:-go}" build -o "$program" ./cmd/chessbrain
+	"${GO:-go}" build -o "$program" ./cmd/chessbrain
 fi
 about=$("$program" version --cpu-tier "$tier")
 if [[ " $precisions " == *" bf16 "* && $about != *"bf16 products: yes"* ]]; then

@@ -20,11 +20,11 @@ seed=${SEED:-1} workers=${WORKERS:-0} rescorer=${RESCORER:-deblunder} sampler=${
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 program=${CHESSBRAIN:-$work/chessbrain} plugins=${PLUGINS:-$work/plugins}
-[ -n "${CHESSBRAIN:-}" ] || CGO_ENABLED=0 "${GO:-go}" build -o "$program" ./cmd/chessbrain
+[ -n "${CHESSBRAIN:-}" ] || "${GO:-go}" build -o "$program" ./cmd/chessbrain
 if [ -z "${PLUGINS:-}" ]; then
 	umask go-w # chessbrain refuses plugins that others can write
 	mkdir "$plugins"
-	for name in "$rescorer" "$sampler"; do CGO_ENABLED=0 "${GO:-go}" build -o "$plugins/$name" "./plugins/$name"; done
+	for name in "$rescorer" "$sampler"; do "${GO:-go}" build -o "$plugins/$name" "./plugins/$name"; done
 fi
 plugins=$(cd "$plugins" && pwd)
 unset CHESSBRAIN_PLUGIN_DIR # else the built-in side would find plugins, too

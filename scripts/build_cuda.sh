@@ -29,7 +29,7 @@ fi
 
 # Calls of the driver are bound when they are made: gorgonia.org/cu names some that older drivers lack.
 CGO_ENABLED=1 CGO_CFLAGS="-O2 -I$cuda ${CGO_CFLAGS:-}" CGO_LDFLAGS="-L$cuda ${CGO_LDFLAGS:-}" \
-	"$go" "${what[@]}" -trimpath -tags chessbrain_cuda -ldflags='-s -w -extldflags=-Wl,-z,lazy' -o "$out" "$package"
+	"$go" "${what[@]}" -tags chessbrain_cuda -ldflags='-s -w -extldflags=-Wl,-z,lazy' -o "$out" "$package"
 
 # Where it runs there is a driver and a C library, and nothing else of CUDA.
 if command -v readelf >/dev/null; then

@@ -20,7 +20,7 @@ net=${NET:-random-weights:1:32x4} backend=${BACKEND:-eigen} games=${GAMES:-20}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 program=${CHESSBRAIN:-$work/chessbrain}
-[ -n "${CHESSBRAIN:-}" ] || CGO_ENABLED=0 "${GO:-go}" build -o "$program" ./cmd/chessbrain
+[ -n "${CHESSBRAIN:-}" ] || "${GO:-go}" build -o "$program" ./cmd/chessbrain
 positions=("startpos" "startpos moves e2e4 e7e5 g1f3 b8c6" "startpos moves g1f3 g8f6 f3g1 f6g8"
 	"fen r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1" "fen 8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 40 60")
 

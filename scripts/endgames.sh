@@ -13,7 +13,7 @@ done
 root=$(cd "$(dirname "$0")/.." && pwd)
 if [ -z "${CHESSBRAIN:-}" ]; then
 	CHESSBRAIN=$root/bin/chessbrain
-	(cd "$root" && CGO_ENABLED=0 go build -trimpath -o "$CHESSBRAIN" ./cmd/chessbrain)
+	(cd "$root" && go build -o "$CHESSBRAIN" ./cmd/chessbrain)
 fi
 runs=${RUNS:-runs}
 mkdir -p "$runs"

@@ -17,7 +17,7 @@ case $run in -*) echo "learn_chess: \"$run\" is no run directory; usage: scripts
 root=$(cd "$(dirname "$0")/.." && pwd)
 if [ -z "${CHESSBRAIN:-}" ]; then
 	CHESSBRAIN=$root/bin/chessbrain
-	(cd "$root" && CGO_ENABLED=0 "${GO:-go}" build -trimpath -o "$CHESSBRAIN" ./cmd/chessbrain)
+	(cd "$root" && "${GO:-go}" build -o "$CHESSBRAIN" ./cmd/chessbrain)
 fi
 games=${GAMES:-200} curve=${CURVE:-40}
 read -ra search <<<"${SEARCH---gumbel --gumbel-value-scale 2}"

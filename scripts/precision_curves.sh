@@ -25,7 +25,7 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 cd "$(dirname "$0")/.."
 program=${CHESSBRAIN:-$work/chessbrain}
-[ -n "${CHESSBRAIN:-}" ] || CGO_ENABLED=0 "${GO:-go}" build -o "$program" ./cmd/chessbrain
+[ -n "${CHESSBRAIN:-}" ] || "${GO:-go}" build -o "$program" ./cmd/chessbrain
 [[ $("$program" version) == *"bf16 products: yes"* ]] || { echo "precision_curves: this CPU has no bf16 products: nothing to compare" >&2; exit 2; }
 
 # The games enter one after the other, in a fixed order, and a fixed number of

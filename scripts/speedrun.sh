@@ -21,7 +21,7 @@ case $run in -*) echo "speedrun: \"$run\" is no run directory; usage: scripts/sp
 root=$(cd "$(dirname "$0")/.." && pwd)
 if [ -z "${CHESSBRAIN:-}" ]; then
 	CHESSBRAIN=$root/bin/chessbrain
-	(cd "$root" && CGO_ENABLED=0 "${GO:-go}" build -trimpath -o "$CHESSBRAIN" ./cmd/chessbrain)
+	(cd "$root" && "${GO:-go}" build -o "$CHESSBRAIN" ./cmd/chessbrain)
 fi
 stretch=${STRETCH:-1}
 times() { awk -v s="$stretch" -v n="$1" 'BEGIN { printf "%d", s * n }'; }

@@ -40,7 +40,7 @@ func TestPowerCutTrain(t *testing.T) {
 func TestPowerCutTrainAgain(t *testing.T) {
 	s, rng, rounds, episodes := newShaky(t, trainRecipe), rand.New(rand.NewPCG(3, 3)), 8, 2
 	if slow.On {
-		rounds = 100
+		rounds = 40
 	}
 	more := []string{"--override-config", "selfplay.pgn_share=1,selfplay.lc0_chunks=true,export.every_checkpoints=1,export.keep=2"}
 	for round := range rounds {

@@ -31,7 +31,7 @@ func TestTrainingsKilled(t *testing.T) {
 	t.Parallel()
 	seconds := 5
 	if slow.On {
-		seconds = 60
+		seconds = 20
 	}
 	if n, err := strconv.Atoi(os.Getenv("TRAININGS_SECONDS")); err == nil {
 		seconds = n

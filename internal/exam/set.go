@@ -103,7 +103,7 @@ func draw(rng *rand.Rand, boards []chess.Board, n int) []chess.Board {
 func open(t *syzygy.Table, heldOut bool) iter.Seq[syzygy.Position] {
 	return func(yield func(syzygy.Position) bool) {
 		for pos := range t.All {
-			if HeldOut(&pos.Board) == heldOut && !over(&pos.Board) && !yield(pos) {
+			if HeldOut(&pos.Board) == heldOut && (pos.Plies > 0 || !over(&pos.Board)) && !yield(pos) {
 				return
 			}
 		}

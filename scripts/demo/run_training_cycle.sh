@@ -15,6 +15,6 @@ done
 root=$(cd "$(dirname "$0")/../.." && pwd)
 if [ -z "${CHESSBRAIN:-}" ]; then
 	CHESSBRAIN=$root/bin/chessbrain
-	(cd "$root" && CGO_ENABLED=0 go build -trimpath -o "$CHESSBRAIN" ./cmd/chessbrain)
+	(cd "$root" && go build -o "$CHESSBRAIN" ./cmd/chessbrain)
 fi
 exec "$CHESSBRAIN" train "$@"

@@ -10,7 +10,7 @@ import (
 func FurtherHeads() map[string]nn.Arch {
 	encoded := AttentionNets()["encoded twice"]
 	return map[string]nn.Arch{
-		"further heads":            Arch("16x1-classical-pooled-optimistic-soft-opponent-q-st-aux"),
+		"further heads":            Arch("16x1-pooled-optimistic-soft-opponent-q-st-aux"),
 		"further heads, forecasts": Arch("16x1-pooled-noml-q").WithForecasts("", 1, 4).WithForecasts("q", 1, 7),
 		"further heads, scalar":    Arch("16x1-plain-scalar-noml-soft-opponent-q").WithForecasts("q", 1, 0).WithForecasts("", 0, 3),
 		"attention, further heads": encoded.WithAuxiliary().WithHead(nn.Policy, "optimistic").WithHead(nn.Policy, "opponent").WithHead(nn.Value, "st").WithForecasts("st", 0, 8),

@@ -3,6 +3,7 @@ package train
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/bits"
 	"strings"
@@ -21,10 +22,13 @@ type reference struct {
 	arch   nn.Arch
 	w      map[string][]float64
 	shape  map[string][]int
-	frozen bool   // batch norm takes the running statistics
-	trunk  boards // the tower's output where keep is set
+	frozen bool // batch norm takes the running statistics
 	aux    auxReference
-	keep   bool // only weights of the heads change: the tower's output stays
+	// trunk and out are the tower's output and all outputs of the first pass. Weights of the
+	// head changed alone differ from those of then; where it is empty, any may.
+	trunk   boards
+	out     map[string][][]float64
+	changed string
 	// squares are the sums of squares of weights, those that have not changed since.
 	squares map[string]float64
 }
@@ -207,22 +211,28 @@ func flat(x [][]float64) []float64 {
 // outputs are the net's raw outputs, by the prefix of the head: policy logits by policy
 // index, value outputs and the moves-left number before its ReLU.
 func (r *reference) outputs(b *encoding.TrainBatch) map[string][][]float64 {
-	if !r.keep || r.trunk == nil {
-		r.trunk = r.body(b)
+	trunk, out := r.trunk, maps.Clone(r.out)
+	if r.changed == "" {
+		trunk, out = r.body(b), map[string][][]float64{}
 	}
-	out := map[string][][]float64{}
 	for _, h := range r.arch.Heads {
+		if r.changed != "" && h.Prefix() != r.changed {
+			continue
+		}
 		if h.Output == nn.Policy {
-			out[h.Prefix()] = r.policy(r.trunk, b, h)
+			out[h.Prefix()] = r.policy(trunk, b, h)
 		} else {
-			out[h.Prefix()] = r.scalarHead(r.trunk, h, ".fc2")
+			out[h.Prefix()] = r.scalarHead(trunk, h, ".fc2")
 			if h.Errors > 0 {
-				out[h.Prefix()+".error"] = r.scalarHead(r.trunk, h, ".error")
+				out[h.Prefix()+".error"] = r.scalarHead(trunk, h, ".error")
 			}
 			if h.Categories > 0 {
-				out[h.Prefix()+".categories"] = r.scalarHead(r.trunk, h, ".categories")
+				out[h.Prefix()+".categories"] = r.scalarHead(trunk, h, ".categories")
 			}
 		}
+	}
+	if r.trunk == nil {
+		r.trunk, r.out = trunk, out
 	}
 	return out
 }
