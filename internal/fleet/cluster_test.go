@@ -125,6 +125,7 @@ func openCluster(t *testing.T, h Handler) *Opened {
 // One server of three ends, and later all come back with nothing stored: players go on
 // delivering, and what was taken out of the mailbox is all that they delivered.
 func TestClusterFails(t *testing.T) {
+	t.Parallel() // it waits for servers
 	c, links := startCluster(t, "a")
 	inbox, _, err := c.Inbox(handler{beat: func(Player, Beat) State { return State{} }})
 	if err != nil {
@@ -232,6 +233,7 @@ func TestClusterFails(t *testing.T) {
 
 // A run that begins before all of its servers do waits for them.
 func TestClusterBegins(t *testing.T) {
+	t.Parallel()
 	c, _ := makeCluster(t, "a")
 	c.start(0)
 	c.start(1)

@@ -225,6 +225,7 @@ func TestMembersAreKeptApart(t *testing.T) {
 // What the mailbox holds outlives the server, and a player goes on by itself, with the
 // same key of the server, also where the store is gone.
 func TestServerComesBack(t *testing.T) {
+	t.Parallel()
 	for _, lost := range []bool{false, true} {
 		dir, h := t.TempDir(), handler{beat: func(Player, Beat) State { return State{} }}
 		s, opt, links := testServer(t, dir, "a")

@@ -47,7 +47,7 @@ func forwardOf(n *nn.Net) forward {
 func Forward(n *nn.Net, masks *[encoding.NumMasks]uint64, s *encoding.Scalars, legal ...uint16) Output {
 	f := forwardOf(n)
 	if n.Arch.Sparse() {
-		return f.sparse(masks, s, legal)
+		return f.sparse(n, masks, s, legal)
 	}
 	x := f.body(masks, s)
 	var out Output
