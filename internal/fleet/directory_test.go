@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,7 +57,10 @@ func openDirectory(t *testing.T, h Handler) *Opened {
 
 // beats answers beats, and notes who sent them.
 func beats(from *[]string) handler {
+	var mu sync.Mutex
 	return handler{beat: func(p Player, b Beat) State {
+		mu.Lock()
+		defer mu.Unlock()
 		*from = append(*from, p.Instance+" "+b.Net)
 		return State{Net: NetRef{Name: b.Net}}
 	}}

@@ -134,7 +134,7 @@ type Post interface {
 	Close() error
 }
 
-// Handler answers players.
+// Handler answers players, several at a time.
 type Handler interface {
 	Join(p Player, h Hello) Welcome
 	Beat(p Player, b Beat) State
