@@ -9,12 +9,13 @@ done
 count=${1:-20000}
 [[ $# -le 1 && $count =~ ^[1-9][0-9]{0,11}$ ]] || { echo "fuzz: \"$*\" is no number of inputs; usage: scripts/fuzz.sh [COUNT]" >&2; exit 2; }
 cd "$(dirname "$0")/.."
-go=${GO:-go} module=$("${GO:-go}" list -m)
+go=${GO:-go}
+module=$("$go" list -m)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 git grep -l '^func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u | while read -r package; do
-	# One program a package: building costs more than most targets take. Coverage of this module alone guides, as go test
-	# -fuzz would compile all that it uses once more for that.
+	# One program a package: building costs more than most targets take. Coverage of this module alone guides:
+	# for that of all that it uses, go test -fuzz would compile that once more.
 	"$go" test -c -gcflags="$module/...=-d=libfuzzer" -ldflags='-s -w' -o "$work/fuzz.test" "./$package" </dev/null
 	sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$package"/*_test.go | while read -r target; do
 		echo "fuzz ./$package $target"

@@ -98,8 +98,8 @@ func draw(rng *rand.Rand, boards []chess.Board, n int) []chess.Board {
 	return boards
 }
 
-// open yields the positions of an ending that are not over: the held-out ones, or the
-// others.
+// open yields the positions of an ending that are not over, as none is with a mate ahead:
+// the held-out ones, or the others.
 func open(t *syzygy.Table, heldOut bool) iter.Seq[syzygy.Position] {
 	return func(yield func(syzygy.Position) bool) {
 		for pos := range t.All {

@@ -14,8 +14,8 @@ import (
 	"github.com/chessbrain/chessbrain/internal/testing/slow"
 )
 
-// TestOtherSystems: everything, tests too, has its types right on systems that no test
-// runs on. To compile it for each would take some minutes.
+// TestOtherSystems: everything, tests too, has its types right where no test runs: on other
+// systems, and without a C compiler. To compile it for each would take some minutes.
 func TestOtherSystems(t *testing.T) {
 	if !slow.On {
 		t.Skip("reads every package that is used: go test -tags slow")
@@ -24,7 +24,7 @@ func TestOtherSystems(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, system := range [][2]string{{"windows", "amd64"}, {"darwin", "arm64"}} {
+	for _, system := range [][2]string{{"windows", "amd64"}, {"darwin", "arm64"}, {"linux", "arm64"}} {
 		t.Run(system[0], func(t *testing.T) {
 			cfg := &packages.Config{
 				Mode: packages.NeedName | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps |
@@ -52,7 +52,7 @@ func TestOtherSystems(t *testing.T) {
 	}
 }
 
-// withoutBodies leaves of a file's functions what others see of them.
+// withoutBodies leaves of a file's functions what others see of them; init must have a body.
 func withoutBodies(f *ast.File) {
 	for _, d := range f.Decls {
 		if function, ok := d.(*ast.FuncDecl); ok && function.Name.Name != "init" {
