@@ -28,7 +28,7 @@ type rowFacts struct {
 
 // facts takes down what collect needs of b, while the device works.
 func (l *link) facts(b *encoding.TrainBatch) *batchFacts {
-	l.turn = 1 - l.turn
+	l.turn = (l.turn + 1) % len(l.notes)
 	f := &l.notes[l.turn]
 	f.weights, f.rows = append(f.weights[:0], b.Weight[:b.N]...), f.rows[:0]
 	for row := range b.N {

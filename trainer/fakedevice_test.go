@@ -14,6 +14,7 @@ import (
 type fakeDevice struct {
 	device.Trainer
 	cfg     device.Config
+	devices int                    // that it is, 0 = 1
 	staged  []*encoding.TrainBatch // not started
 	started []fakePass             // not finished
 	began   bool
@@ -44,6 +45,8 @@ func openFake(last **fakeDevice) func(device.Config) (device.Trainer, error) {
 	}
 }
 
+func (f *fakeDevice) Devices() int { return max(1, f.devices) }
+
 func (f *fakeDevice) Precision() (device.Precision, string) { return f.cfg.Precision, "" }
 
 func (f *fakeDevice) check(call string) error {
@@ -71,8 +74,8 @@ func (f *fakeDevice) Download(s *device.State) error {
 }
 
 func (f *fakeDevice) Stage(b *encoding.TrainBatch) error {
-	if len(f.staged)+len(f.started) >= 2 {
-		return errors.New("a third batch is staged")
+	if len(f.staged)+len(f.started) >= 2*f.Devices() {
+		return errors.New("a batch more than there is room for")
 	}
 	if err := f.check("Stage"); err != nil {
 		return err

@@ -20,8 +20,8 @@ type link struct {
 	device.Trainer
 	t      *Trainer
 	rows   device.Rows
-	losses []int         // by term: the loss of the configuration
-	notes  [2]batchFacts // of the newest micro-batch, notes[turn], and of the one before it
+	losses []int        // by term: the loss of the configuration
+	notes  []batchFacts // of the newest micro-batch, notes[turn], and of those before it that devices work on
 	turn   int
 	window *keptWindow // nil = there is none
 	// The micro-batch that the device has ahead of its step, and whose it is; nil = none.
@@ -63,6 +63,7 @@ func openLink(t *Trainer) (*link, error) {
 	if l.Trainer, err = open(want); err != nil {
 		return nil, fmt.Errorf("trainer: %w", err)
 	}
+	l.notes = make([]batchFacts, l.Devices()+1)
 	err = l.push()
 	if err == nil {
 		err = l.openWindow(c.Window)
@@ -153,7 +154,7 @@ func (l *link) forget() error {
 	return l.Drop()
 }
 
-// run keeps one micro-batch on its way to the device while it works on another.
+// run keeps one micro-batch on its way to a device while it works on another.
 func (l *link) run(next func() (*encoding.TrainBatch, pass, error), s *sums) (objective float64, err error) {
 	defer func() {
 		if err == nil {
@@ -167,16 +168,15 @@ func (l *link) run(next func() (*encoding.TrainBatch, pass, error), s *sums) (ob
 	if err := l.blend(); err != nil {
 		return 0, err
 	}
-	var working *batchFacts // of the batch that the device works on; nil = none
-	finish := func() error {
-		if working == nil {
-			return nil
+	var working []*batchFacts // of the batches that devices work on
+	finish := func(left int) error {
+		for len(working) > left {
+			if err := l.Finish(&l.rows); err != nil {
+				return err
+			}
+			objective += l.collect(working[0], s)
+			working = working[1:]
 		}
-		if err := l.Finish(&l.rows); err != nil {
-			return err
-		}
-		objective += l.collect(working, s)
-		working = nil
 		return nil
 	}
 	for {
@@ -185,7 +185,7 @@ func (l *link) run(next func() (*encoding.TrainBatch, pass, error), s *sums) (ob
 			return 0, err
 		}
 		if b == nil {
-			err = finish()
+			err = finish(0)
 			return objective, err
 		}
 		if !p.staged {
@@ -196,11 +196,10 @@ func (l *link) run(next func() (*encoding.TrainBatch, pass, error), s *sums) (ob
 		if err := l.Start(p.Pass); err != nil {
 			return 0, err
 		}
-		facts := l.facts(b)
-		if err := finish(); err != nil {
+		working = append(working, l.facts(b))
+		if err := finish(l.Devices()); err != nil {
 			return 0, err
 		}
-		working = facts
 	}
 }
 

@@ -159,6 +159,9 @@ func (t *Trainer) build() (err error) {
 	return t.compute.Synchronize()
 }
 
+// Devices implements device.Trainer.
+func (t *Trainer) Devices() int { return 1 }
+
 // Precision implements device.Trainer.
 func (t *Trainer) Precision() (device.Precision, string) { return t.cfg.Precision, "" }
 
@@ -305,8 +308,5 @@ func (t *Trainer) Close() error {
 			errs = append(errs, destroyAll(s.graphs), s.movesMem.free())
 		}
 	}
-	if t.window != nil {
-		errs = append(errs, t.window.mem.free())
-	}
-	return errors.Join(append(errs, t.mem.free())...)
+	return errors.Join(append(errs, t.closeWindow(), t.mem.free())...)
 }

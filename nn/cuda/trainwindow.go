@@ -78,6 +78,16 @@ func (t *Trainer) OpenWindow(numRows int) (bool, error) {
 	return true, nil
 }
 
+// closeWindow gives the window's memory back, if there is one; no work is under way.
+func (t *Trainer) closeWindow() error {
+	if t.window == nil {
+		return nil
+	}
+	w := t.window
+	t.window = nil
+	return w.mem.free()
+}
+
 // open allocates, copies what never changes and makes the kernel ready.
 func (w *window) open(t *Trainer) error {
 	at := 0

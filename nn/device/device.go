@@ -201,6 +201,9 @@ func Kept(slot int, as encoding.Transform) KeptRow {
 // Trainer holds a net and its optimizer on a device. It is used by one goroutine
 // at a time. Results of equal calls are equal bit for bit.
 type Trainer interface {
+	// Devices is how many work at once: so many passes may be under way before one has to be
+	// finished.
+	Devices() int
 	// Precision is that of the products. Where it is not Config's, why is for the user.
 	Precision() (p Precision, why string)
 	// Upload replaces the device's state, all of it: without s.SWA there is no average.
@@ -212,8 +215,8 @@ type Trainer interface {
 	// started and not finished.
 	Blend(term int, ratio float32) error
 	// Stage copies a micro-batch towards the device, which may be at work on another;
-	// b may be changed as soon as it returns. At most two batches are staged and not
-	// finished.
+	// b may be changed as soon as it returns. At most two batches a device are staged and
+	// not finished.
 	Stage(b *encoding.TrainBatch) error
 	// OpenWindow makes room on the device for rows that are copied once and used often;
 	// numRows is at most MaxWindow. False: they would take more than half of the memory

@@ -76,7 +76,9 @@ func (b *bench) graph() driver.Graph {
 
 // TestAllows runs everything that is right.
 func TestAllows(t *testing.T) {
-	b := newBench()
+	b, peer := newBench(), newBench()
+	copied := make([]byte, 10)
+	must(0, peer.s.Memset(peer.p, 'p', 1000))
 	text := []byte("hello")
 	got := make([]byte, 5)
 	inner := b.p.Offset(500)
@@ -90,13 +92,14 @@ func TestAllows(t *testing.T) {
 		b.s.Launch(b.f, dim(1<<30, 65535, 65535), dim(8, 8, 4), 48<<10, bytesOf(&args)),
 		b.f.SetMaxShared(100<<10), b.s.Launch(b.f, dim(1, 1, 1), dim(1, 1, 64), 100<<10, bytesOf(&args)),
 		b.s.Launch(other, dim(1, 1, 1), dim(1, 1, 1), 0, []byte{1, 2, 3}),
+		b.s.CopyFromPeer(b.p, peer.d, peer.p.Offset(990), 10), b.s.CopyToHost(copied, b.p), b.s.CopyFromPeer(0, wrapped{peer.d}, 0, 0),
 		b.s.Record(b.e), b.s2.Wait(b.e), b.s.Record(e2), b.e.Synchronize(), b.s.Synchronize(),
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(got) != "hell!" {
-		t.Errorf("copied %q", got)
+	if string(got) != "hell!" || string(copied) != "pppppppppp" {
+		t.Errorf("copied %q, %q from a peer", got, copied)
 	}
 	if ms := must(e2.ElapsedSince(b.e)); ms != 1 {
 		t.Errorf("%g ms", ms)
@@ -108,10 +111,15 @@ func TestAllows(t *testing.T) {
 		t.Fatal(err)
 	}
 	g2 := must(b.s.EndCapture())
-	if err := errors.Join(g.Destroy(), g2.Destroy(), e2.Destroy(), b.close()); err != nil {
+	if err := errors.Join(g.Destroy(), g2.Destroy(), e2.Destroy(), b.close(), peer.close()); err != nil {
 		t.Error(err)
 	}
 }
+
+// wrapped is a device of a test around a checked one.
+type wrapped struct{ driver.Device }
+
+func (w wrapped) Unwrap() driver.Device { return w.Device }
 
 // TestRefuses breaks one rule at a time: the call fails with what it names,
 // and so does Close, where the error of the call may have been dropped.
@@ -129,6 +137,9 @@ func TestRefuses(t *testing.T) {
 		{"copy to nowhere", func(b *bench) error { return b.s.CopyToDevice(0, make([]byte, 4)) }, "do not lie in one allocation"},
 		{"copy from nowhere", func(b *bench) error { return b.s.CopyOnDevice(b.p, 64, 4) }, "CopyOnDevice from"},
 		{"overlapping copy", func(b *bench) error { return b.s.CopyOnDevice(b.p, b.p.Offset(3), 4) }, "overlap"},
+		{"copy from itself", func(b *bench) error { return b.s.CopyFromPeer(b.p, b.d, b.p, 1) }, "no other checked device"},
+		{"copy from no peer", func(b *bench) error { return b.s.CopyFromPeer(b.p, newMemory(), b.p, 1) }, "no other checked device"},
+		{"copy from a peer past the end", func(b *bench) error { return b.s.CopyFromPeer(b.p.Offset(999), other.d, other.p, 2) }, "CopyFromPeer to"},
 		{"memset past the end", func(b *bench) error { return b.s.Memset(b.p, 0, 1001) }, "do not lie in one allocation"},
 		{"negative memset", func(b *bench) error { return b.s.Memset(b.p, 0, -1) }, "do not lie in one allocation"},
 		{"use after free", func(b *bench) error { must(0, b.d.Free(b.p)); return b.s.Memset(b.p, 0, 1) }, "do not lie in one allocation"},

@@ -95,6 +95,17 @@ func (s *memoryStream) CopyOnDevice(dst, src driver.Ptr, bytes int) error {
 	}
 	return s.CopyToDevice(dst, from)
 }
+func (s *memoryStream) CopyFromPeer(dst driver.Ptr, peer driver.Device, src driver.Ptr, bytes int) error {
+	m, ok := peer.(*memory)
+	if !ok {
+		return fmt.Errorf("the device got a %T", peer)
+	}
+	from, err := m.at(src, bytes)
+	if err != nil {
+		return err
+	}
+	return s.CopyToDevice(dst, from)
+}
 func (s *memoryStream) Memset(dst driver.Ptr, value byte, bytes int) error {
 	b, err := s.m.at(dst, bytes)
 	for i := range b {

@@ -124,6 +124,36 @@ func (s *checkedStream) CopyOnDevice(dst, src driver.Ptr, bytes int) error {
 	return s.inner.CopyOnDevice(dst, src, bytes)
 }
 
+func (s *checkedStream) CopyFromPeer(dst driver.Ptr, peer driver.Device, src driver.Ptr, bytes int) error {
+	p, ok := peer.(*checked)
+	for w, wraps := peer.(interface{ Unwrap() driver.Device }); wraps && !ok; w, wraps = peer.(interface{ Unwrap() driver.Device }) {
+		peer = w.Unwrap()
+		p, ok = peer.(*checked)
+	}
+	err := s.check("CopyFromPeer", func() error {
+		switch {
+		case !ok || p == s.device:
+			return s.device.misuse("CopyFromPeer from %T, which is no other checked device", peer)
+		case bytes == 0:
+			return nil
+		}
+		return s.onDevice("CopyFromPeer to", dst, bytes)
+	})
+	if err != nil {
+		return err
+	}
+	err = p.check("CopyFromPeer", func() error {
+		if bytes > 0 && find(p.memory, uint64(src), bytes) == nil {
+			return p.misuse("CopyFromPeer from: %d bytes at %#x do not lie in one allocation", bytes, src)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.inner.CopyFromPeer(dst, p.inner, src, bytes)
+}
+
 func (s *checkedStream) Memset(dst driver.Ptr, value byte, bytes int) error {
 	err := s.check("Memset", func() error {
 		if bytes == 0 {

@@ -117,6 +117,47 @@ func (s *stream) CopyOnDevice(dst, src driver.Ptr, n int) error {
 	return nil
 }
 
+// below returns the emulated device under any wrappers, or nil.
+func below(d driver.Device) *device {
+	switch w := d.(type) {
+	case *device:
+		return w
+	case shipped:
+		return below(w.Device)
+	case interface{ Unwrap() driver.Device }:
+		return below(w.Unwrap())
+	}
+	return nil
+}
+
+// CopyFromPeer implements driver.Stream. What the peer has not done yet is not copied.
+func (s *stream) CopyFromPeer(dst driver.Ptr, peer driver.Device, src driver.Ptr, n int) error {
+	p := below(peer)
+	if p == nil || p == s.d {
+		return fmt.Errorf("copy from peer: %T is no other emulated device", peer)
+	}
+	p.mu.Lock()
+	from, err := p.view(src, n)
+	p.mu.Unlock()
+	if err != nil && n > 0 {
+		return fmt.Errorf("copy from peer: %w", err)
+	}
+	err = s.begin("copy from peer")
+	defer s.d.mu.Unlock()
+	if err != nil || n == 0 {
+		return err
+	}
+	if _, err := s.d.view(dst, n); err != nil {
+		return fmt.Errorf("copy from peer: %w", err)
+	}
+	s.add(func() error {
+		to, err := s.d.view(dst, n)
+		copy(to, from)
+		return err
+	})
+	return nil
+}
+
 // Memset implements driver.Stream.
 func (s *stream) Memset(dst driver.Ptr, value byte, n int) error {
 	err := s.begin("memset")

@@ -39,6 +39,7 @@ var All = map[string]reflect.Type{
 	"sgd":                        reflect.TypeFor[kernels.StepArgs](),
 	"adamw":                      reflect.TypeFor[kernels.StepArgs](),
 	"keep_running":               reflect.TypeFor[kernels.KeepRunningArgs](),
+	"add_part":                   reflect.TypeFor[kernels.AddPartArgs](),
 	"tower_":                     reflect.TypeFor[kernels.TowerArgs](),
 	"head_fc1_":                  reflect.TypeFor[kernels.HeadFC1Args](),
 	"head_fc2":                   reflect.TypeFor[kernels.HeadFC2Args](),

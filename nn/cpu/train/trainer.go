@@ -161,6 +161,9 @@ func (t *trainer) buildHeads(byHead map[string][]*term) (list []headLayer) {
 	return list
 }
 
+// Devices implements device.Trainer.
+func (t *trainer) Devices() int { return 1 }
+
 // Precision implements device.Trainer.
 func (t *trainer) Precision() (device.Precision, string) {
 	switch {

@@ -23,6 +23,8 @@ type gpu struct {
 	closed  atomic.Bool
 	faulted atomic.Bool // a kernel's fault has been reported: the context is of no use
 
+	peers sync.Map // ordinals of devices that this one has copied from
+
 	mu     sync.Mutex
 	pinned map[uintptr]int // page-locked memory: address to bytes
 }

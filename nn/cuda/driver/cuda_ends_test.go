@@ -3,7 +3,9 @@
 package driver_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -107,8 +109,26 @@ func TestGPUTwo(t *testing.T) {
 			if err := work(d, functions[i], round); err != nil {
 				t.Fatalf("device %d: %v", i, err)
 			}
+			if err := fromPeer(d, devices[1-i], byte(round)); err != nil {
+				t.Fatalf("device %d from the other: %v", i, err)
+			}
 		}
 	}
+}
+
+// fromPeer copies from one device to another and compares.
+func fromPeer(d, peer driver.Device, value byte) error {
+	const n = 300_000
+	there, s, p, src := must(peer.NewStream()), must(d.NewStream()), must(d.Alloc(n)), must(peer.Alloc(n+512))
+	got := make([]byte, n)
+	if err := errors.Join(there.Memset(src, value, n), there.Memset(src.Offset(n), ^value, 512), there.Synchronize(),
+		s.CopyFromPeer(p, peer, src.Offset(512), n), s.CopyFromPeer(p, peer, src, 0), s.CopyToHost(got, p), s.Synchronize()); err != nil {
+		return err
+	}
+	if want := append(bytes.Repeat([]byte{value}, n-512), bytes.Repeat([]byte{^value}, 512)...); !bytes.Equal(got, want) {
+		return fmt.Errorf("copied %v... and %v, want %v and %v", got[:3], got[n-3:], want[:3], want[n-3:])
+	}
+	return errors.Join(there.Destroy(), s.Destroy(), d.Free(p), peer.Free(src))
 }
 
 // inProcess runs the calling test in a process of its own, with role in $GPU_TEST_ROLE,

@@ -87,6 +87,22 @@ func (s *stream) CopyOnDevice(dst, src Ptr, bytes int) error {
 	})
 }
 
+func (s *stream) CopyFromPeer(dst Ptr, peer Device, src Ptr, bytes int) error {
+	from, ok := peer.(*gpu)
+	if !ok {
+		return fmt.Errorf("copy from a peer: %T is no device of this driver", peer)
+	}
+	if bytes == 0 {
+		return nil
+	}
+	return s.do("cuMemcpyPeerAsync", func() error {
+		if _, known := s.gpu.peers.LoadOrStore(from.info.Ordinal, true); !known {
+			_ = from.context.EnablePeerAccess(0) // where the machine has no way, the driver copies by the host
+		}
+		return cu.MemcpyPeerAsync(cu.DevicePtr(dst), s.gpu.context, cu.DevicePtr(src), from.context, int64(bytes), s.cu)
+	})
+}
+
 func (s *stream) Memset(dst Ptr, value byte, bytes int) error {
 	if bytes == 0 {
 		return nil

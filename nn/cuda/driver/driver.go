@@ -94,6 +94,9 @@ type Stream interface {
 	CopyToDevice(dst Ptr, src []byte) error
 	CopyToHost(dst []byte, src Ptr) error
 	CopyOnDevice(dst, src Ptr, bytes int) error
+	// CopyFromPeer copies from another device of the process, whose work on src must be
+	// done: streams of two devices do not order each other.
+	CopyFromPeer(dst Ptr, peer Device, src Ptr, bytes int) error
 	Memset(dst Ptr, value byte, bytes int) error
 	// Launch runs f with one by-value argument: args is its bytes, laid out as the
 	// kernel's C struct. They are copied before Launch returns.

@@ -366,3 +366,11 @@ struct KeepRunningArgs {
 	int n;
 	float swa_keep, swa_add;
 };
+
+// add_part: sum = keep*sum + part, of another device.
+struct AddPartArgs {
+	float* sum;
+	const float* part;
+	int n;
+	float keep;
+};

@@ -325,6 +325,14 @@ type KeepRunningArgs struct {
 	SwaKeep, SwaAdd float32
 }
 
+// AddPartArgs mirrors *args.cuh.
+type AddPartArgs struct {
+	Sum  driver.Ptr
+	Part driver.Ptr
+	N    int32
+	Keep float32
+}
+
 // MenArgs mirrors *args.cuh.
 type MenArgs struct {
 	Masks  driver.Ptr // [boards][104]

@@ -187,3 +187,8 @@ func step(kernel string, a StepArgs) Launch {
 func KeepRunning(a KeepRunningArgs) Launch {
 	return inRow("keep_running", ceil(int(a.N), stepThreads), stepThreads, 0, &a)
 }
+
+// AddPart returns add_part; a.N may be any number above 0.
+func AddPart(a AddPartArgs) Launch {
+	return inRow("add_part", ceil(int(a.N), stepThreads), stepThreads, 0, &a)
+}

@@ -54,7 +54,7 @@ func allLaunches() []Launch {
 		}
 	}
 	for _, n := range []int32{256, 1 << 24} {
-		add(PrepareGradient(PrepareGradientArgs{N: n}), SGD(StepArgs{N: n}), AdamW(StepArgs{N: n}), NAdamW(StepArgs{N: n}), KeepRunning(KeepRunningArgs{N: n}))
+		add(PrepareGradient(PrepareGradientArgs{N: n}), SGD(StepArgs{N: n}), AdamW(StepArgs{N: n}), NAdamW(StepArgs{N: n}), KeepRunning(KeepRunningArgs{N: n}), AddPart(AddPartArgs{N: n}))
 	}
 	add(FinishNorm(FinishNormArgs{Parts: 10, Running: 10}))
 	return all

@@ -130,4 +130,9 @@ KERNEL(keep_running, KeepRunningArgs, 256, 1) {
 	if (a.swa_add > 0) a.swa[i] = averaged(a.swa[i], x, a.swa_keep, a.swa_add);
 }
 
+KERNEL(add_part, AddPartArgs, 256, 1) {
+	int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	if (i < a.n) a.sum[i] = fmaf(a.keep, a.sum[i], a.part[i]);
+}
+
 #endif

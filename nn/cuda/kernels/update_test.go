@@ -317,6 +317,26 @@ func TestSkippedStep(t *testing.T) {
 	}
 }
 
+// TestAddPart: one product and sum, rounded once; a factor of 1 is a plain sum.
+func TestAddPart(t *testing.T) {
+	d, k, s := open(t)
+	r := fresh(t)
+	for _, keep := range []float32{1, 0.9, 0} {
+		sum, part := make([]float32, 1001), make([]float32, 1001)
+		for i := range sum {
+			sum[i], part[i] = r.Float32()-0.5, r.Float32()-0.5
+		}
+		a := AddPartArgs{Sum: uploadOf(t, d, s, sum), Part: uploadOf(t, d, s, part), N: 1000, Keep: keep}
+		run(t, k, s, AddPart(a))
+		for i := range sum[:1000] {
+			sum[i] = float32(math.FMA(float64(keep), float64(sum[i]), float64(part[i])))
+		}
+		if got := downloadOf[float32](t, s, a.Sum, 1001); !identical(got, sum) {
+			t.Errorf("keep %v: %v, want %v", keep, got[:3], sum[:3])
+		}
+	}
+}
+
 // TestPrepareGradientRounds covers gradients of more parts than one round of the grid.
 func TestPrepareGradientRounds(t *testing.T) {
 	d, k, s := open(t)

@@ -209,6 +209,22 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream 
 	op o = {.kind = 'c', .to = (void *)to, .from = (void *)from, .n = n};
 	return put(s, &o);
 }
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
+	IN_CONTEXT();
+	REQUIRE(peer && peer != current && !flags);
+	return peer->references < 1 ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext at, CUdeviceptr from, CUcontext peer, size_t n, CUstream s) {
+	IN_CONTEXT();
+	REQUIRE(n && at == current && peer && peer != current && find((void *)to, n, 0));
+	if (peer->broken) return peer->broken;
+	current = peer;
+	range **there = find((void *)from, n, 0);
+	current = at;
+	REQUIRE(there);
+	op o = {.kind = 'c', .to = (void *)to, .from = (void *)from, .n = n};
+	return put(s, &o);
+}
 CUresult cuMemsetD8Async(CUdeviceptr d, unsigned char v, size_t n, CUstream s) {
 	IN_CONTEXT();
 	REQUIRE(n && find((void *)d, n, 0));
