@@ -15,6 +15,7 @@ type fakeDevice struct {
 	device.Trainer
 	cfg     device.Config
 	devices int                    // that it is, 0 = 1
+	most    int                    // passes that were under way at once
 	staged  []*encoding.TrainBatch // not started
 	started []fakePass             // not finished
 	began   bool
@@ -143,6 +144,7 @@ func (f *fakeDevice) Start(p device.Pass) error {
 		return err
 	}
 	f.started, f.staged = append(f.started, fakePass{f.staged[0], p}), f.staged[1:]
+	f.most = max(f.most, len(f.started))
 	return nil
 }
 

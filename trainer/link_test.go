@@ -102,6 +102,31 @@ func TestDeviceSteps(t *testing.T) {
 	}
 }
 
+// TestSeveralDevices: all of them have work at once, and a step is what it is on one.
+func TestSeveralDevices(t *testing.T) {
+	arch := nntest.TinyArch()
+	cfg := exactConfig(arch, 8)
+	cfg.GradAccumSteps = 6
+	net := nn.Init(arch, 1)
+	host := newTestTrainer(t, net, cfg)
+	var dev *fakeDevice
+	cfg.Device = func(c device.Config) (device.Trainer, error) {
+		d, err := openFake(&dev)(c)
+		dev.devices = 3
+		return d, err
+	}
+	remote := newTestTrainer(t, net, cfg)
+	a, b := newRowsSource(8, 8, 16), newRowsSource(8, 8, 16) // the last step is short
+	for step := range 3 {
+		want, got := mustStep(t, host, a), mustStep(t, remote, b)
+		sameStats(t, fmt.Sprint("step ", step), &want.Measures, &got.Measures)
+	}
+	sameBits(t, "net", host.Net(), remote.Net())
+	if dev.most != 4 { // three at work and one behind them
+		t.Errorf("%d passes were under way at once, want 4", dev.most)
+	}
+}
+
 func saveOf(t *testing.T, tr *Trainer) []byte {
 	t.Helper()
 	var buf bytes.Buffer

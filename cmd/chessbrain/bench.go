@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -262,8 +263,8 @@ func (d *benchDevice) bind(c *cobra.Command) {
 
 // run opens the device and measures or checks it.
 func (d *benchDevice) run(c *cobra.Command, duration time.Duration) error {
-	if !handover.IsGPU(d.name) {
-		return usagef("--device %s: want cpu, cuda or cuda:N", d.name)
+	if !handover.IsGPU(d.name) || strings.Contains(d.name, "+") || d.name == "cuda:all" {
+		return usagef("--device %s: want cpu, or one GPU, cuda or cuda:N", d.name)
 	}
 	nets := d.nets
 	if len(nets) == 0 && !d.check {

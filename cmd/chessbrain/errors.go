@@ -161,9 +161,9 @@ func isAny(err error, others ...error) bool {
 
 // printError writes one line a fault: what is wrong and what to do.
 func printError(w io.Writer, err error) {
-	lines := strings.Split(strings.TrimSuffix(run.PlainJSON(err).Error(), "\n"), "\n")
+	lines := once(strings.Split(strings.TrimSuffix(run.PlainJSON(err).Error(), "\n"), "\n"))
 	if isAny(err, syscall.EIO, fsx.ErrSync) {
-		lines = append(once(lines), diskRemedy)
+		lines = append(lines, diskRemedy)
 	}
 	for _, p := range pathRemedies {
 		if len(lines) == 1 && errors.Is(err, p.fault) && !strings.Contains(lines[0], ";") {

@@ -1662,8 +1662,9 @@ type SelfPlay struct {
 	ProducerOnEachCore *bool `protobuf:"varint,27,opt,name=producer_on_each_core,json=producerOnEachCore,def=0" json:"producer_on_each_core,omitempty"`
 	// Finished, durable games that may wait for the trainer; a full queue makes the producers wait.
 	ProducerQueueSize *int32 `protobuf:"varint,3,opt,name=producer_queue_size,json=producerQueueSize,def=16" json:"producer_queue_size,omitempty"`
-	// Device that evaluates positions of self-play: cpu, cuda, cuda:N, or auto = the trainer's device (a process that only
-	// plays takes training.device for it). All who play on a GPU share one evaluator.
+	// Device that evaluates positions of self-play: cpu, cuda, cuda:N, several as in training.device, or auto = the trainer's
+	// (a process that only plays takes training.device for it). Players take several GPUs in turn; all who play on one share
+	// an evaluator.
 	ProducerDevice *string `protobuf:"bytes,4,opt,name=producer_device,json=producerDevice,def=cpu" json:"producer_device,omitempty"`
 	// Games that one producer plays in lock step; its batches hold up to so many positions.
 	GamesPerWorker *int32 `protobuf:"varint,5,opt,name=games_per_worker,json=gamesPerWorker,def=8" json:"games_per_worker,omitempty"`
@@ -5628,8 +5629,9 @@ type Training struct {
 	Epochs *int32 `protobuf:"varint,41,opt,name=epochs,def=1" json:"epochs,omitempty"`
 	// Name of this training within the run; checkpoints lie in train/<training_name>/checkpoints.
 	TrainingName *string `protobuf:"bytes,3,opt,name=training_name,json=trainingName,def=main" json:"training_name,omitempty"`
-	// Device of the trainer: cpu, cuda (the first GPU), cuda:N (N counts from 0 what CUDA_VISIBLE_DEVICES shows), or auto =
-	// cuda where there is a GPU and the program chessbrain-cuda, else cpu.
+	// Device of the trainer: cpu, cuda (the first GPU), cuda:N (N counts from 0 what CUDA_VISIBLE_DEVICES shows), several such
+	// as cuda:0+2 or cuda:all, or auto = cuda where there is a GPU and the program chessbrain-cuda, else cpu. Several share
+	// the micro-batches of each step: grad_accum_steps is then a multiple of their number.
 	Device *string `protobuf:"bytes,4,opt,name=device,def=auto" json:"device,omitempty"`
 	// Threads of the trainer on the CPU; 0 = all. Results do not depend on it.
 	Threads *int32 `protobuf:"varint,5,opt,name=threads,def=0" json:"threads,omitempty"`
@@ -7515,7 +7517,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	" \x01(\v2\x1c.chessbrain.config.v1.ExportR\x06export\x127\n" +
 	"\aplugins\x18\v \x01(\v2\x1d.chessbrain.config.v1.PluginsR\aplugins\x12.\n" +
 	"\x04loop\x18\f \x01(\v2\x1a.chessbrain.config.v1.LoopR\x04loop\x121\n" +
-	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogB\x04\x98\xb5\x18\x04R\x03log\"\xff\x17\n" +
+	"\x03log\x18\x11 \x01(\v2\x19.chessbrain.config.v1.LogB\x04\x98\xb5\x18\x04R\x03log\"\x93\x18\n" +
 	"\bSelfPlay\x12K\n" +
 	"\bepisodes\x18\x01 \x01(\x03:\x014B,\x8a\xb5\x18\b[1,1e12]\x92\xb5\x18\x18\n" +
 	"\bepisodes\x12\bEPISODES\x18\x02 \x01\xa0\xb5\x18\x01R\bepisodes\x12\xf3\x04\n" +
@@ -7528,11 +7530,11 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x15producer-on-each-core\x18\x03*AOne goroutine a core plays, whatever number a file or the run has\x92\xb5\x18i\n" +
 	"\x15producer-on-each-core\x18\x01*NOne goroutine a core plays in self-play, whatever number a file or the run hasR\x12producerOnEachCore\x12o\n" +
 	"\x13producer_queue_size\x18\x03 \x01(\x05:\x0216B;\x8a\xb5\x18\a[1,1e6]\x92\xb5\x18,\n" +
-	"\x13producer-queue-size\x12\x13PRODUCER_QUEUE_SIZE\x18\x02R\x11producerQueueSize\x12\xda\x01\n" +
-	"\x0fproducer_device\x18\x04 \x01(\t:\x03cpuB\xab\x01\x92\xb5\x18$\n" +
+	"\x13producer-queue-size\x12\x13PRODUCER_QUEUE_SIZE\x18\x02R\x11producerQueueSize\x12\xee\x01\n" +
+	"\x0fproducer_device\x18\x04 \x01(\t:\x03cpuB\xbf\x01\x92\xb5\x18$\n" +
 	"\x0fproducer-device\x12\x0fPRODUCER_DEVICE\x18\x05\x92\xb5\x18'\n" +
-	"\x06device\x18\x03 \x01*\x19Same as --producer-device\x92\xb5\x18T\n" +
-	"\x06device\x18\x04 \x01*FWhere nets are evaluated: cpu, cuda, cuda:N, or auto = training.deviceR\x0eproducerDevice\x12R\n" +
+	"\x06device\x18\x03 \x01*\x19Same as --producer-device\x92\xb5\x18h\n" +
+	"\x06device\x18\x04 \x01*ZWhere nets are evaluated: cpu, cuda, cuda:N, cuda:N+M, cuda:all, or auto = training.deviceR\x0eproducerDevice\x12R\n" +
 	"\x10games_per_worker\x18\x05 \x01(\x05:\x018B%\x8a\xb5\x18\t[1,65536]\x92\xb5\x18\x14\n" +
 	"\x10games-per-worker\x18\x05R\x0egamesPerWorker\x12D\n" +
 	"\vcohort_size\x18\x06 \x01(\x05:\x014B \x8a\xb5\x18\t[1,65536]\x92\xb5\x18\x0f\n" +

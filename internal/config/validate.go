@@ -94,13 +94,18 @@ func numberOf(fd protoreflect.FieldDescriptor, v protoreflect.Value) (x float64,
 	return 0, false
 }
 
+// twice says whether a list has two equal words.
+func twice(words []string) bool {
+	return len(slices.Compact(slices.Sorted(slices.Values(words)))) < len(words)
+}
+
 // complainFunc takes a fault: path, value, remedy, reason.
 type complainFunc func(path, value, remedy, format string, args ...any)
 
 var (
 	idPattern     = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
 	stagePattern  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
-	devicePattern = regexp.MustCompile(`^(auto|cpu|cuda(:[0-9]{1,3})?)$`)
+	devicePattern = regexp.MustCompile(strings.ReplaceAll(`^(auto|cpu|cuda(:all|:N(\+N)*)?)$`, "N", "(0|[1-9][0-9]{0,2})"))
 )
 
 // validateNames checks ids, devices, paths and addresses.
@@ -121,7 +126,9 @@ func (e *Effective) validateNames(complain complainFunc) {
 		case device == "mps":
 			complain(path, quote(device), "use cpu", "no Metal backend")
 		case !devicePattern.MatchString(device):
-			complain(path, quote(device), "wanted is auto, cpu, cuda or cuda:N", "no such kind of device")
+			complain(path, quote(device), "wanted is auto, cpu, cuda, cuda:N, cuda:N+M or cuda:all", "no such kind of device")
+		case twice(strings.Split(strings.TrimPrefix(device, "cuda:"), "+")):
+			complain(path, quote(device), "name each GPU once", "a GPU is named twice")
 		}
 	}
 	names := []string{"swa", "untrained"} // that curves have already

@@ -261,13 +261,12 @@ func (g *Group) take(t *Trainer) error {
 
 // Close gives the devices' memory back.
 func (g *Group) Close() error {
-	var errs []error
 	for _, t := range g.all {
 		if t.compute != nil {
-			errs = append(errs, t.compute.Synchronize()) // nobody copies from another any more
+			_ = t.compute.Synchronize() // nobody copies from another any more; its own Close says what is wrong
 		}
 	}
-	errs = append(errs, g.mem.free())
+	errs := []error{g.mem.free()}
 	for _, t := range g.all {
 		errs = append(errs, t.Close())
 	}

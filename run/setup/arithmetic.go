@@ -93,12 +93,12 @@ func LacksPrecision(e *config.Effective, trains, plays bool) string {
 	if trains {
 		complain(trainer, wantedPrecision(c))
 	}
-	if plays && (len(lacks) == 0 || player != trainer) {
+	if plays && (len(lacks) == 0 || !slices.Equal(player, trainer)) {
 		complain(player, wantedByPlayers(c))
 	}
 	if _, err := Machine.count(); CUDABuild && err != nil && trains && c.GetTraining().GetDevice() == "auto" {
 		lacks = append(lacks, fmt.Sprintf("no GPU is used: %v", err))
-	} else if c.GetTraining().GetDevice() == "auto" && c.GetSelfplay().GetProducerDevice() == "auto" && player == onCPU && forCPUs(c) == nil {
+	} else if c.GetTraining().GetDevice() == "auto" && c.GetSelfplay().GetProducerDevice() == "auto" && player.isCPU() && forCPUs(c) == nil {
 		lacks = append(lacks, fmt.Sprintf("self-play is made for a GPU (selfplay.producer_device auto from %s), and none is used: the CPU is slow with this net; --recipe laptop is made for CPUs", e.Origin("selfplay.producer_device")))
 	}
 	return strings.Join(lacks, "; ")

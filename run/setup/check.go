@@ -80,7 +80,7 @@ var towerExporters = []string{"lc0", "onnx"}
 func TakesSparse(e *config.Effective) bool {
 	named := e.Config.GetModel().GetNet() != "" ||
 		slices.ContainsFunc(archFields, func(field string) bool { return e.Origin("model.arch."+field) != "default" })
-	return !named && !further(e.Config) && TrainerDevice(e.Config) == onCPU && PlayerDevice(e.Config) == onCPU && !slices.Contains(towerExporters, e.Config.GetExport().GetExporter())
+	return !named && !further(e.Config) && TrainerDevice(e.Config).isCPU() && PlayerDevice(e.Config).isCPU() && !slices.Contains(towerExporters, e.Config.GetExport().GetExporter())
 }
 
 // CheckTrains refuses what only a process without a trainer can do, and a pace that the source cannot honour.

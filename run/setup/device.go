@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,17 +18,25 @@ import (
 	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
-// Device is a device assignment: where something is computed, a GPU by its number among those that
-// CUDA_VISIBLE_DEVICES shows, or the CPU.
-type Device int
+// Device is a device assignment: where something is computed. GPUs by their numbers among those
+// that CUDA_VISIBLE_DEVICES shows, which share the work, or, without any, the CPU.
+type Device []int
 
-const onCPU Device = -1
+var onCPU Device
 
+// isCPU says whether no GPU computes.
+func (p Device) isCPU() bool { return len(p) == 0 }
+
+// String is cpu, cuda:0 or cuda:0+1.
 func (p Device) String() string {
-	if p == onCPU {
+	if p.isCPU() {
 		return "cpu"
 	}
-	return "cuda:" + strconv.Itoa(int(p))
+	var numbers []string
+	for _, n := range p {
+		numbers = append(numbers, strconv.Itoa(n))
+	}
+	return "cuda:" + strings.Join(numbers, "+")
 }
 
 // gpus is what devices are resolved with: the driver's, but for tests.
@@ -69,23 +78,33 @@ func (g *gpus) number() int {
 // Machine is this machine's GPUs; in a build without CUDA it has none.
 var Machine = GpusOf(driver.Count, driver.Describe, driver.Open)
 
-// deviceOf reads a device's name, not auto.
-func deviceOf(name string) Device {
-	if number, ok := strings.CutPrefix(name, "cuda:"); ok {
+// deviceOf reads a device's name, not auto. All GPUs of a machine without any are its first,
+// which is not there.
+func deviceOf(name string) (d Device) {
+	numbers, gpu := strings.CutPrefix(name, "cuda:")
+	switch {
+	case name == "cuda":
+		return Device{0}
+	case !gpu:
+		return onCPU
+	case numbers == "all":
+		for n := range max(1, Machine.number()) {
+			d = append(d, n)
+		}
+		return d
+	}
+	for number := range strings.SplitSeq(numbers, "+") {
 		n, _ := strconv.Atoi(number) // of at most three digits
-		return Device(n)
+		d = append(d, n)
 	}
-	if name == "cuda" {
-		return 0
-	}
-	return onCPU
+	return d
 }
 
 // TrainerDevice is where a configuration trains: auto is a GPU for a net that it computes.
 func TrainerDevice(c *config.Config) Device {
 	name := c.GetTraining().GetDevice()
 	if name == "auto" && Machine.number() > 0 && forCPUs(c) == nil {
-		return 0
+		return Device{0}
 	}
 	return deviceOf(name)
 }
@@ -106,7 +125,7 @@ func CheckGPU(e *config.Effective, trains bool) error {
 	c := e.Config
 	for _, d := range devicesOf(c, trains) {
 		ours := d.field == "training.device" || c.GetSelfplay().GetModelsDir() == ""
-		if !d.used || !ours || deviceOf(d.name) == onCPU {
+		if !d.used || !ours || deviceOf(d.name).isCPU() {
 			continue
 		}
 		if err := forCPUs(c); err != nil {
@@ -146,19 +165,29 @@ func (p Device) supports(want device.Precision) bool {
 	if want == device.FP32 {
 		return true
 	}
-	if p == onCPU {
+	if p.isCPU() {
 		return want == device.BF16 && kernel.HasBF16()
 	}
-	i, err := Machine.info(int(p))
-	return err == nil && cuda.Supports(i, want)
+	return p.without(want) < 0
+}
+
+// without is the first of the GPUs that does not compute in a precision, -1 where each does.
+func (p Device) without(want device.Precision) int {
+	for _, n := range p {
+		if i, err := Machine.info(n); err != nil || !cuda.Supports(i, want) {
+			return n
+		}
+	}
+	return -1
 }
 
 // lacks says what a device has not, for the sentence "bf16 was asked for, but ...".
 func (p Device) lacks(want device.Precision) string {
 	switch {
-	case p != onCPU:
-		i, _ := Machine.info(int(p))
-		return fmt.Sprintf("%s (%s, compute capability %d.%d) has no %s products", p, i.Name, i.Major, i.Minor, want)
+	case !p.isCPU():
+		n := p.without(want)
+		i, _ := Machine.info(n)
+		return fmt.Sprintf("%s (%s, compute capability %d.%d) has no %s products", Device{n}, i.Name, i.Major, i.Minor, want)
 	case want == device.FP16:
 		return "no CPU kernels have fp16 products"
 	}
@@ -167,14 +196,18 @@ func (p Device) lacks(want device.Precision) string {
 
 // Describe names a device for the log.
 func (p Device) Describe() string {
-	if p == onCPU {
+	var names []string
+	for _, n := range p {
+		i, err := Machine.info(n)
+		if err != nil {
+			return p.String()
+		}
+		names = append(names, i.Name)
+	}
+	if p.isCPU() {
 		return p.String()
 	}
-	i, err := Machine.info(int(p))
-	if err != nil {
-		return p.String()
-	}
-	return fmt.Sprintf("%s (%s)", p, i.Name)
+	return fmt.Sprintf("%s (%s)", p, strings.Join(slices.Compact(names), ", "))
 }
 
 // checkInput refuses to train a net that reads another input format than rows have.
@@ -204,14 +237,30 @@ func CheckDevices(e *config.Effective, trains bool) error {
 		switch {
 		case d.name == "mps":
 			return e.Errorf(d.field, "use cpu", "no Metal backend")
-		case p == onCPU:
+		case p.isCPU():
 		case !CUDABuild:
 			return e.Errorf(d.field, HowToBuild, "this build has no CUDA backend")
-		case int(p) >= Machine.number():
+		case slices.Max(p) >= Machine.number():
 			return e.Errorf(d.field, "take another number, or cpu", "this process sees %s", countText())
 		}
 	}
+	if trains {
+		return checkShares(e)
+	}
 	return nil
+}
+
+// checkShares refuses steps whose micro-batches GPUs cannot share evenly.
+func checkShares(e *config.Effective) error {
+	t, n := e.Config.GetTraining(), len(TrainerDevice(e.Config))
+	batches := int(t.GetGradAccumSteps())
+	if n < 2 || batches%n == 0 {
+		return nil
+	}
+	even := (batches + n - 1) / n * n
+	rows := (int(t.GetBatchSize())*batches + even - 1) / even
+	return e.Errorf("training.grad_accum_steps", fmt.Sprintf("take --batch-size %d --grad-accum-steps %d", rows, even),
+		"%d GPUs share the micro-batches of a step, and it has %d", n, batches)
 }
 
 // HowToBuild is what to do where a GPU is asked for and the program has no CUDA.
@@ -238,7 +287,7 @@ func countText() string {
 // OpenDriver opens the GPU of a name, cuda or cuda:N. The caller closes it.
 func OpenDriver(name string) (driver.Device, error) {
 	p := deviceOf(name)
-	d, err := Machine.open(int(p))
+	d, err := Machine.open(p[0])
 	if err != nil {
 		return nil, fmt.Errorf("open %s, where this process sees %s: %w", p, countText(), err)
 	}
@@ -254,27 +303,27 @@ func DescribeGPUs() (lines []string) {
 	for n := range Machine.number() {
 		i, err := Machine.info(n)
 		if err != nil {
-			lines = append(lines, fmt.Sprintf("%s: ! %v", Device(n), err))
+			lines = append(lines, fmt.Sprintf("%s: ! %v", Device{n}, err))
 			continue
 		}
 		precisions := "bf16, fp16 and fp32"
-		if !Device(n).supports(device.BF16) {
+		if !(Device{n}).supports(device.BF16) {
 			precisions = "fp32 alone"
 		}
 		lines = append(lines, fmt.Sprintf("%s: %s, compute capability %d.%d, %d multiprocessors, %.0f GiB, driver for CUDA %d.%d; %s",
-			Device(n), i.Name, i.Major, i.Minor, i.SMs, float64(i.TotalBytes)/(1<<30), i.DriverVersion/1000, i.DriverVersion%1000/10, precisions))
+			Device{n}, i.Name, i.Major, i.Minor, i.SMs, float64(i.TotalBytes)/(1<<30), i.DriverVersion/1000, i.DriverVersion%1000/10, precisions))
 	}
 	return lines
 }
 
 // openCUDA opens a GPU with its kernels.
-func openCUDA(p Device) (dev *cuda.Device, err error) {
-	d, err := Machine.open(int(p))
+func openCUDA(n int) (dev *cuda.Device, err error) {
+	d, err := Machine.open(n)
 	if err == nil {
 		dev, err = cuda.Open(d)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", p, err)
+		return nil, fmt.Errorf("open %s: %w", Device{n}, err)
 	}
 	return dev, nil
 }
@@ -282,27 +331,36 @@ func openCUDA(p Device) (dev *cuda.Device, err error) {
 // trainerDevice opens the device that a configuration trains on; nil = the CPU.
 func trainerDevice(c *config.Config) func(device.Config) (device.Trainer, error) {
 	p := TrainerDevice(c)
-	if p == onCPU {
+	if p.isCPU() {
 		return nil
 	}
 	return func(want device.Config) (device.Trainer, error) {
-		dev, err := openCUDA(p)
-		if err != nil {
-			return nil, err
+		t := &ownedTrainer{cfg: c}
+		for _, n := range p {
+			dev, err := openCUDA(n)
+			if err != nil {
+				return nil, errors.Join(err, t.closeDevices())
+			}
+			t.devices = append(t.devices, dev)
 		}
-		t, err := dev.NewTrainer(want)
-		if err != nil {
-			return nil, errors.Join(outOfMemory(err, c), dev.Close())
+		var err error
+		if len(p) == 1 {
+			t.Trainer, err = t.devices[0].NewTrainer(want)
+		} else {
+			t.Trainer, err = cuda.NewGroup(t.devices, want)
 		}
-		return &ownedTrainer{t, dev, c}, nil
+		if err != nil {
+			return nil, errors.Join(outOfMemory(err, c), t.closeDevices())
+		}
+		return t, nil
 	}
 }
 
-// ownedTrainer is a trainer that has its device to itself.
+// ownedTrainer is a trainer that has its devices to itself.
 type ownedTrainer struct {
-	*cuda.Trainer
-	dev *cuda.Device
-	cfg *config.Config
+	device.Trainer
+	devices []*cuda.Device
+	cfg     *config.Config
 }
 
 // Stage, StageKept and Start name what to do where they need more memory than there is.
@@ -314,7 +372,15 @@ func (t *ownedTrainer) StageKept(rows []device.KeptRow, weights []float32) error
 }
 func (t *ownedTrainer) Start(p device.Pass) error { return outOfMemory(t.Trainer.Start(p), t.cfg) }
 
-func (t *ownedTrainer) Close() error { return errors.Join(t.Trainer.Close(), t.dev.Close()) }
+func (t *ownedTrainer) Close() error { return errors.Join(t.Trainer.Close(), t.closeDevices()) }
+
+func (t *ownedTrainer) closeDevices() error {
+	var errs []error
+	for _, d := range t.devices {
+		errs = append(errs, d.Close())
+	}
+	return errors.Join(errs...)
+}
 
 // outOfMemory adds to such an error what to do.
 func outOfMemory(err error, c *config.Config) error {

@@ -20,8 +20,10 @@ import (
 	_ "github.com/chessbrain/chessbrain/internal/testing/signatures"
 	"github.com/chessbrain/chessbrain/mcts"
 	"github.com/chessbrain/chessbrain/nn"
+	"github.com/chessbrain/chessbrain/nn/cpu"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/device"
+	"github.com/chessbrain/chessbrain/nn/kernel"
 )
 
 // withGPUs lets this machine have devices for the rest of the test.
@@ -77,6 +79,8 @@ func TestPlaces(t *testing.T) {
 		{gpus: []driver.Info{h200}, trainer: "cuda:0", player: "cuda:0", flags: "--devices=auto,auto --no-amp=true --net=16x1x2h"},
 		{gpus: []driver.Info{h200}, trainer: "cpu", player: "cpu", flags: "--devices=auto,auto --no-amp=true --net=sparse64"},
 		{gpus: []driver.Info{h200}, trainer: "cpu", player: "cpu", flags: "--devices=auto,auto --no-amp=true --net=builtin"},
+		{gpus: []driver.Info{h200, h200, h200}, trainer: "cuda:0+2", player: "cuda:0+1+2", in: device.BF16, by: device.BF16, flags: "--devices=cuda:0+2,cuda:all"},
+		{gpus: []driver.Info{h200, old}, trainer: "cuda:0+1", player: "cuda:0+1", flags: "--devices=cuda:all,auto --amp=bf16", warns: "cuda:1 (GTX 1080 Ti, compute capability 6.1) has no bf16 products: computing in fp32"},
 		{gpus: []driver.Info{old}, trainer: "cuda:0", player: "cuda:0", flags: "--devices=auto,auto --amp=bf16", warns: "cuda:0 (GTX 1080 Ti, compute capability 6.1) has no bf16 products: computing in fp32"},
 	} {
 		withGPUs(t, c.gpus...)
@@ -152,13 +156,44 @@ func TestOutOfMemory(t *testing.T) {
 	}
 }
 
-// onEmulator lets this machine have one emulated GPU for the rest of the test, and
-// returns how often it was opened.
-func onEmulator(t *testing.T) (opened *int) {
+// TestSharesOfStep: several GPUs want a multiple of micro-batches, and the message says which.
+func TestSharesOfStep(t *testing.T) {
+	withGPUs(t, driver.Info{Name: "a", Major: 9}, driver.Info{Name: "b", Major: 9}, driver.Info{Name: "c", Major: 9})
+	for flags, want := range map[string]string{
+		"--device=cuda:0+1 --batch-size=512":                        "2 GPUs share the micro-batches of a step, and it has 1; take --batch-size 256 --grad-accum-steps 2",
+		"--device=cuda:all --batch-size=100 --grad-accum-steps=4":   "3 GPUs share the micro-batches of a step, and it has 4; take --batch-size 67 --grad-accum-steps 6",
+		"--device=cuda:0+2 --grad-accum-steps=4":                    "",
+		"--device=cuda:1 --grad-accum-steps=3":                      "",
+		"--device=cpu --producer-device=cuda:all --batch-size=1000": "",
+	} {
+		err := checkShares(runtest.Resolve(t, t.TempDir(), flags))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", flags, err, want)
+		}
+	}
+}
+
+// TestDescribe: GPUs of a kind are named once.
+func TestDescribe(t *testing.T) {
+	withGPUs(t, driver.Info{Name: "a"}, driver.Info{Name: "a"}, driver.Info{Name: "b"})
+	for name, want := range map[string]string{"cpu": "cpu", "cuda:1": "cuda:1 (a)", "cuda:0+1": "cuda:0+1 (a)", "cuda:all": "cuda:0+1+2 (a, b)"} {
+		if got := deviceOf(name).Describe(); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+	withGPUs(t)
+	if got := deviceOf("cuda:all").String(); got != "cuda:0" { // which is not there
+		t.Errorf("all GPUs of a machine without any are %s", got)
+	}
+}
+
+// onEmulator lets this machine have emulated GPUs for the rest of the test, and returns
+// how often one was opened.
+func onEmulator(t *testing.T, number int) (opened *int) {
 	t.Helper()
 	old, n := Machine, 0
 	t.Cleanup(func() { Machine = old })
-	Machine = GpusOf(func() (int, error) { return 1, nil },
+	Machine = GpusOf(func() (int, error) { return number, nil },
 		func(int) (driver.Info, error) { return emulated.Open(t).Info(), nil },
 		func(int) (driver.Device, error) { n++; return emulated.Open(t), nil })
 	return &n
@@ -181,7 +216,7 @@ func startWDL(t *testing.T, e mcts.Evaluator) [3]float32 {
 // TestGPUInference: all evaluators of an Inference are one and follow the newest net;
 // a player that is late does not bring an older one back.
 func TestGPUInference(t *testing.T) {
-	onEmulator(t)
+	onEmulator(t, 1)
 	e := runtest.Resolve(t, t.TempDir(), "--producer-device=cuda --precision=fp16")
 	inference, err := OpenInference(e.Config)
 	if err != nil {
@@ -228,6 +263,89 @@ func TestGPUInference(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("a late player", 2)
+	if err := inference.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTrainerOnSeveral: a configuration's GPUs train together, and all are closed where one
+// does not open.
+func TestTrainerOnSeveral(t *testing.T) {
+	opened := onEmulator(t, 2)
+	e := runtest.Resolve(t, t.TempDir(), "--device=cuda:1+0 --grad-accum-steps=2")
+	want := device.Config{Arch: nntest.TinyArch(), Capacity: 2, Optimizer: "sgd"}
+	tr, err := trainerDevice(e.Config)(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tr.Devices() != 2 || *opened != 2 {
+		t.Errorf("%d devices train, %d were opened", tr.Devices(), *opened)
+	}
+	if err := tr.Close(); err != nil {
+		t.Error(err)
+	}
+	open := Machine.open
+	Machine.open = func(n int) (driver.Device, error) {
+		if n == 0 {
+			return nil, errBroken
+		}
+		return open(n) // the test fails where it stays open
+	}
+	if _, err := trainerDevice(e.Config)(want); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "open cuda:0") {
+		t.Errorf("one does not open: %v", err)
+	}
+}
+
+// TestSeveralGPUs: evaluators are of the GPUs in turn, also of one that had none when a net
+// came, and each follows the newest net.
+func TestSeveralGPUs(t *testing.T) {
+	opened := onEmulator(t, 2)
+	e := runtest.Resolve(t, t.TempDir(), "--producer-device=cuda:all --no-amp=true")
+	inference, err := OpenInference(e.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *opened != 2 {
+		t.Fatalf("%d GPUs were opened", *opened)
+	}
+	var packed []Packed
+	var want [][3]float32
+	var evaluators []Evaluator
+	for seed := range uint64(3) {
+		net, err := InitialNet(e, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err := inference.Pack(net); err != nil {
+			t.Fatal(err)
+		} else {
+			packed = append(packed, p)
+		}
+		onCPU, err := cpu.New(net, kernel.FP32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, startWDL(t, onCPU.NewEvaluator(1)))
+		ev, err := inference.NewEvaluator(packed[0], 8) // of the first GPU, the second and the first
+		if err != nil {
+			t.Fatal(err)
+		}
+		evaluators = append(evaluators, ev)
+	}
+	for _, n := range []int{0, 2, 1} {
+		for i, ev := range evaluators {
+			if err := ev.Swap(packed[n]); err != nil {
+				t.Fatal(err)
+			}
+			newest := []int{0, 2, 2}[n]
+			got := startWDL(t, ev)
+			near(t, fmt.Sprintf("evaluator %d after net %d", i, n), got[:], want[newest][:])
+		}
+	}
+	several := inference.(*severalGPUs)
+	if a, b := evaluators[0].(ofSeveral), evaluators[1].(ofSeveral); a.i != 0 || b.i != 1 || evaluators[2].(ofSeveral).i != 0 || len(several.each) != 2 {
+		t.Errorf("evaluators are of GPUs %d, %d", a.i, b.i)
+	}
 	if err := inference.Close(); err != nil {
 		t.Error(err)
 	}

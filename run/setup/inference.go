@@ -52,14 +52,22 @@ func TryNet(ctx context.Context, net *nn.Net) error {
 // OpenInference opens what a configuration's nets play with. The caller closes it.
 func OpenInference(c *config.Config) (Inference, error) {
 	p := PlayerDevice(c)
-	if p == onCPU {
+	if p.isCPU() {
 		return CpuInference{kernelPrecision(playerPrecision(c))}, nil
 	}
-	dev, err := openCUDA(p)
-	if err != nil {
-		return nil, err
+	all := &severalGPUs{}
+	for _, n := range p {
+		dev, err := openCUDA(n)
+		if err != nil {
+			return nil, errors.Join(err, all.Close())
+		}
+		all.each = append(all.each, &gpuInference{dev: dev, precision: playerPrecision(c)})
 	}
-	return &gpuInference{dev: dev, precision: playerPrecision(c)}, nil
+	all.newest = make([]*sharedNet, len(p))
+	if len(p) == 1 {
+		return all.each[0], nil
+	}
+	return all, nil
 }
 
 // DescribePlayers names the device and the precision that a configuration's nets play in.
@@ -183,3 +191,93 @@ func (e gpuEvaluator) Evaluate(ctx context.Context, b *encoding.Batch) error {
 }
 
 func (e gpuEvaluator) Swap(p Packed) error { return e.g.swap(p.(*gpuNet)) }
+
+// severalGPUs gives goroutines evaluators of its GPUs in turn.
+type severalGPUs struct {
+	each []*gpuInference
+
+	mu     sync.Mutex
+	given  int          // evaluators so far
+	nets   int          // so far
+	newest []*sharedNet // by GPU, nil before the first
+}
+
+// sharedNet is a net on those of the GPUs that have evaluators; others take it with their
+// first. number counts the nets.
+type sharedNet struct {
+	net    *nn.Net
+	number int
+	on     []Packed
+}
+
+// Pack implements Inference: the net goes to the GPUs that have evaluators.
+func (g *severalGPUs) Pack(net *nn.Net) (Packed, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.nets++
+	s := &sharedNet{net, g.nets, make([]Packed, len(g.each))}
+	for i := range min(max(1, g.given), len(g.each)) {
+		if _, err := g.packed(s, i); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// packed is the net on a GPU; where a newer one came there first, that. The lock is held.
+func (g *severalGPUs) packed(s *sharedNet, i int) (p Packed, err error) {
+	if n := g.newest[i]; s.on[i] == nil && n != nil && n.number > s.number {
+		return n.on[i], nil
+	}
+	if s.on[i] != nil {
+		return s.on[i], nil
+	}
+	if s.on[i], err = g.each[i].Pack(s.net); err == nil {
+		g.newest[i] = s
+	}
+	return s.on[i], err
+}
+
+// NewEvaluator implements Inference.
+func (g *severalGPUs) NewEvaluator(p Packed, maxBatch int) (Evaluator, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := g.given % len(g.each)
+	on, err := g.packed(p.(*sharedNet), i)
+	if err != nil {
+		return nil, err
+	}
+	e, err := g.each[i].NewEvaluator(on, maxBatch)
+	if err != nil {
+		return nil, err
+	}
+	g.given++
+	return ofSeveral{e, g, i}, nil
+}
+
+// Close implements Inference.
+func (g *severalGPUs) Close() error {
+	var errs []error
+	for _, gpu := range g.each {
+		errs = append(errs, gpu.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// ofSeveral is an evaluator of one of several GPUs.
+type ofSeveral struct {
+	Evaluator
+	g *severalGPUs
+	i int
+}
+
+// Swap implements Evaluator.
+func (e ofSeveral) Swap(p Packed) error {
+	e.g.mu.Lock()
+	on, err := e.g.packed(p.(*sharedNet), e.i)
+	e.g.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return e.Evaluator.Swap(on)
+}

@@ -63,9 +63,20 @@ func (p *NetPlayer) Player(name string, s arena.Settings, l arena.Limits) (arena
 // clock runs: kernels that are new to the driver are compiled, which takes seconds. On
 // the CPU there is nothing to do.
 func (p *NetPlayer) Warm(ctx context.Context, maxBatch int) error {
-	if _, ok := p.inference.(*gpuInference); !ok {
-		return nil
+	switch i := p.inference.(type) {
+	case *gpuInference:
+		return p.warm(ctx, maxBatch)
+	case *severalGPUs:
+		for range i.each {
+			if err := p.warm(ctx, maxBatch); err != nil {
+				return err
+			}
+		}
 	}
+	return nil
+}
+
+func (p *NetPlayer) warm(ctx context.Context, maxBatch int) error {
 	e, err := p.Evaluator(maxBatch)
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ func randomBatch(rng *rand.Rand, n int) *encoding.Batch {
 // TestNetPlayerOnGPU: callers beside each other, with batches of one and of many, get
 // the CPU's answers from one net on a device, which is opened once.
 func TestNetPlayerOnGPU(t *testing.T) {
-	opened := onEmulator(t)
+	opened := onEmulator(t, 1)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	const callers = 4
@@ -100,7 +100,7 @@ func near(t *testing.T, what string, got, want []float32) {
 // TestNetPlayerAuto: where nothing is said, a net that no GPU computes plays on the CPU
 // beside one that does, whatever net the configuration has.
 func TestNetPlayerAuto(t *testing.T) {
-	opened := onEmulator(t)
+	opened := onEmulator(t, 1)
 	for name, want := range map[string]int{"16x1x2h": 1, "sparse64": 0, "16x1": 1} {
 		arch := nntest.Named(name)
 		*opened = 0

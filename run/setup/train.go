@@ -267,7 +267,7 @@ func (t *Training) Trainer(arch nn.Arch) (trainer.Config, error) {
 
 // DeviceRows is how many rows of the window the trainer's device shall keep, 0 = none.
 func (t *Training) DeviceRows() int {
-	if TrainerDevice(t.e.Config) == onCPU || !t.e.Config.GetTraining().GetDeviceWindow() || !t.Source.HasGames() {
+	if TrainerDevice(t.e.Config).isCPU() || !t.e.Config.GetTraining().GetDeviceWindow() || !t.Source.HasGames() {
 		return 0
 	}
 	return int(t.Window.Rows)

@@ -128,7 +128,7 @@ func (g *gpu) do(call string, f func() error) error {
 	}
 	if errors.Is(err, errFault) {
 		g.faulted.Store(true)
-		return fmt.Errorf("%w; this process cannot use cuda:%d any more", err, g.info.Ordinal)
+		return fmt.Errorf("%w; this process cannot use cuda:%d any more, start it again", err, g.info.Ordinal)
 	}
 	return err
 }
