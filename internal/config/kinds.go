@@ -87,7 +87,7 @@ const densePositions = 512
 // means fp32 in self-play too, an engine that rates has a number of nodes, and the
 // name makes the job id.
 func (e *Effective) normalise() error {
-	if err := e.resolveNet(); err != nil {
+	if err := cmp.Or(e.resolveNet(), e.overrideNet()); err != nil {
 		return err
 	}
 	c := e.Config
@@ -216,6 +216,26 @@ func (e *Effective) resolveNet() error {
 	}
 	m.Arch.Body = &Arch_ConvTower{ConvTower: tower}
 	e.netIsArch("conv_tower.filters", "conv_tower.blocks", "conv_tower.se_ratio")
+	return nil
+}
+
+// overrideNet sets again what --override-config says of the body that model.net has replaced.
+func (e *Effective) overrideNet() error {
+	is := bodyOf(e.Config)
+	for _, text := range pairsOf(e.input.Overrides) {
+		path, _, _ := strings.Cut(text, "=")
+		field, ofArch := strings.CutPrefix(path, archPath)
+		body, _, ofBody := strings.Cut(field, ".")
+		switch {
+		case !ofArch || !ofBody || e.Config.GetModel().GetNet() != "": // a file has its own
+		case body != is:
+			return &Error{Where: "--override-config " + text, Field: path, Reason: "the net that is named has another body, " + is, Remedy: "leave one of the two away"}
+		default:
+			if bad := e.override([]string{text}); len(bad) > 0 {
+				return bad.orNil()
+			}
+		}
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -55,6 +56,27 @@ func TestNet(t *testing.T) {
 	e := mustResolve(t, Input{File: mustParse(t, "model { net: '64x6' arch { activation: MISH conv_tower { se_ratio: 8 } } }")})
 	if a := e.Config.GetModel().GetArch(); a.GetActivation() != Arch_MISH || a.GetConvTower().GetSeRatio() != 8 || a.GetConvTower().GetFilters() != 64 {
 		t.Errorf("%v", a)
+	}
+}
+
+// What --override-config says of a net's body wins over the name, and is refused of another body.
+func TestOverriddenNet(t *testing.T) {
+	for _, c := range []struct{ net, override, want string }{
+		{"64x4x4h", "model.arch.attention.encoders=3", "encoders:3"},
+		{"64x4x4h", "model.arch.attention.positions=8,model.arch.attention.width=32", "width:32"},
+		{"64x6", "model.arch.conv_tower.filters=48", "filters:48"},
+		{"sparse128", "model.arch.sparse.accumulators=64", "accumulators:64"},
+		{"sparse128", "model.arch.conv_tower.filters=48", `model.arch.conv_tower.filters=48: model.arch.conv_tower.filters: the net that is named has another body, sparse; leave one of the two away`},
+		{"", "model.arch.conv_tower.filters=48", "filters:48"},
+	} {
+		e, err := Resolve(Input{Flags: set(t, "--net", c.net), Overrides: []string{c.override}})
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = strings.ReplaceAll(e.Config.GetModel().GetArch().String(), ": ", ":")
+		}
+		if !strings.Contains(strings.ReplaceAll(got, "  ", " "), c.want) {
+			t.Errorf("--net %s with %s: %s, want %s", c.net, c.override, got, c.want)
+		}
 	}
 }
 
