@@ -111,6 +111,12 @@ step nets 110 "whole nets, gradients and steps agree with the CPU" "kernels are 
 step host 60 "evaluators and windows of rows work on the device" "host logic: the test that is named" ./cuda.test -test.short -test.v -test.run "$host"
 step speed 45 "inference, training and self-play of 128x10 have figures" "a batch that the checks do not have, or its memory" \
 	./chessbrain-cuda "${speed[@]}"
+if (($(nvidia-smi -L 2>/dev/null | wc -l) > 1)); then
+	step several 40 "two GPUs train and play together" "each alone works: copies between them, or how they share a step" \
+		./chessbrain-cuda train "$OUT/several" --net 32x4 --devices cuda:0+1,cuda:0+1 --batch-size 32 --grad-accum-steps 2 --mcts-simulations 8
+else
+	row several 0 "not run" "fewer than two GPUs are listed"
+fi
 if python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
 	step cudnn 45 "what PyTorch can reach at most, layer by layer" "PyTorch cannot run cuDNN here" python3 cudnn_layers.py
 else
