@@ -7,13 +7,13 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chessbrain/chessbrain/internal/bench"
-	"github.com/chessbrain/chessbrain/internal/handover"
 	"github.com/chessbrain/chessbrain/internal/monitor"
 	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/device"
@@ -263,7 +263,8 @@ func (d *benchDevice) bind(c *cobra.Command) {
 
 // run opens the device and measures or checks it.
 func (d *benchDevice) run(c *cobra.Command, duration time.Duration) error {
-	if !handover.IsGPU(d.name) || strings.Contains(d.name, "+") || d.name == "cuda:all" {
+	number, numbered := strings.CutPrefix(d.name, "cuda:")
+	if _, err := strconv.ParseUint(number, 10, 10); d.name != "cuda" && (!numbered || err != nil) {
 		return usagef("--device %s: want cpu, or one GPU, cuda or cuda:N", d.name)
 	}
 	nets := d.nets

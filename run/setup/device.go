@@ -196,6 +196,9 @@ func (p Device) lacks(want device.Precision) string {
 
 // Describe names a device for the log.
 func (p Device) Describe() string {
+	if p.isCPU() {
+		return p.String()
+	}
 	var names []string
 	for _, n := range p {
 		i, err := Machine.info(n)
@@ -203,9 +206,6 @@ func (p Device) Describe() string {
 			return p.String()
 		}
 		names = append(names, i.Name)
-	}
-	if p.isCPU() {
-		return p.String()
 	}
 	return fmt.Sprintf("%s (%s)", p, strings.Join(slices.Compact(names), ", "))
 }

@@ -55,7 +55,7 @@ func OpenInference(c *config.Config) (Inference, error) {
 	if p.isCPU() {
 		return CpuInference{kernelPrecision(playerPrecision(c))}, nil
 	}
-	all := &severalGPUs{}
+	all := &severalGPUs{newest: make([]*sharedNet, len(p))}
 	for _, n := range p {
 		dev, err := openCUDA(n)
 		if err != nil {
@@ -63,7 +63,6 @@ func OpenInference(c *config.Config) (Inference, error) {
 		}
 		all.each = append(all.each, &gpuInference{dev: dev, precision: playerPrecision(c)})
 	}
-	all.newest = make([]*sharedNet, len(p))
 	if len(p) == 1 {
 		return all.each[0], nil
 	}
@@ -226,11 +225,11 @@ func (g *severalGPUs) Pack(net *nn.Net) (Packed, error) {
 
 // packed is the net on a GPU; where a newer one came there first, that. The lock is held.
 func (g *severalGPUs) packed(s *sharedNet, i int) (p Packed, err error) {
-	if n := g.newest[i]; s.on[i] == nil && n != nil && n.number > s.number {
-		return n.on[i], nil
-	}
-	if s.on[i] != nil {
+	switch n := g.newest[i]; {
+	case s.on[i] != nil:
 		return s.on[i], nil
+	case n != nil && n.number > s.number:
+		return n.on[i], nil
 	}
 	if s.on[i], err = g.each[i].Pack(s.net); err == nil {
 		g.newest[i] = s

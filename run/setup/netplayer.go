@@ -63,14 +63,16 @@ func (p *NetPlayer) Player(name string, s arena.Settings, l arena.Limits) (arena
 // clock runs: kernels that are new to the driver are compiled, which takes seconds. On
 // the CPU there is nothing to do.
 func (p *NetPlayer) Warm(ctx context.Context, maxBatch int) error {
+	number := 0
 	switch i := p.inference.(type) {
 	case *gpuInference:
-		return p.warm(ctx, maxBatch)
+		number = 1
 	case *severalGPUs:
-		for range i.each {
-			if err := p.warm(ctx, maxBatch); err != nil {
-				return err
-			}
+		number = len(i.each)
+	}
+	for range number { // evaluators are of the GPUs in turn
+		if err := p.warm(ctx, maxBatch); err != nil {
+			return err
 		}
 	}
 	return nil
