@@ -87,28 +87,31 @@ func TestNets(t *testing.T) {
 }
 
 func TestKernels(t *testing.T) {
-	bf16 := 0 // convolutions that have a bf16 form here
-	if kernel.HasBF16() {
-		bf16 = 5
-	}
-	for _, c := range []struct {
-		net, precision string
-		want           int
-	}{{"16x1", PrecisionAuto, 9 + bf16}, {"16x1", "fp32", 9}, {"16x1-plain", "fp32", 8}, {"16x1-plain", "", 8 + bf16}, {"16x1x2h", "fp32", 6}, {"16x1x2h-smolgen", "bf16", 4}} {
-		o := options(c.net)
-		o.Threads, o.Precision = 2, c.precision
-		speeds, err := Kernels(o)
-		if err != nil {
-			t.Fatal(err)
+	for _, tier := range []kernel.Tier{kernel.Generic, kernel.BestTier()} {
+		kerneltest.InTier(t, tier)
+		bf16, smolgen := 0, 6 // convolutions that have a bf16 form here; what an attention net in bf16 computes in it
+		if kernel.HasBF16() {
+			bf16, smolgen = 5, 4
 		}
-		if len(speeds) != c.want {
-			t.Fatalf("%s: %d kernels, want %d", c.net, len(speeds), c.want)
-		}
-		for i, k := range kernelCases(&o) {
-			if speeds[i].Kernel != k.name {
-				t.Errorf("line %d is %q, want %q", i, speeds[i].Kernel, k.name)
+		for _, c := range []struct {
+			net, precision string
+			want           int
+		}{{"16x1", PrecisionAuto, 9 + bf16}, {"16x1", "fp32", 9}, {"16x1-plain", "fp32", 8}, {"16x1-plain", "", 8 + bf16}, {"16x1x2h", "fp32", 6}, {"16x1x2h-smolgen", "bf16", smolgen}} {
+			o := options(c.net)
+			o.Threads, o.Precision = 2, c.precision
+			speeds, err := Kernels(o)
+			if err != nil {
+				t.Fatal(err)
 			}
-			checkSpeed(t, &speeds[i].Speed, &o, kernel.ActiveTier(), k.precision, float64(k.flops))
+			if len(speeds) != c.want {
+				t.Fatalf("%s in %s: %d kernels, want %d", c.net, tier, len(speeds), c.want)
+			}
+			for i, k := range kernelCases(&o) {
+				if speeds[i].Kernel != k.name {
+					t.Errorf("line %d is %q, want %q", i, speeds[i].Kernel, k.name)
+				}
+				checkSpeed(t, &speeds[i].Speed, &o, tier, k.precision, float64(k.flops))
+			}
 		}
 	}
 }
