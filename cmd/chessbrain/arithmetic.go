@@ -155,6 +155,11 @@ func handOver(e *config.Effective, trains bool) error {
 	return handover.Start(path, version())
 }
 
+// gpuFault is the end of a command that goes on with the CPU.
+type gpuFault struct{ error }
+
+func (e gpuFault) Unwrap() error { return e.error }
+
 // settleDevices is handOver, and refuses devices that are not there.
 func settleDevices(e *config.Effective, trains bool) error {
 	if err := handOver(e, trains); err != nil {

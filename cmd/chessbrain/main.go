@@ -42,6 +42,9 @@ func main() {
 		printError(os.Stderr, err)
 		os.Exit(exitFailure)
 	}
+	if handover.AfterFault() {
+		setup.Machine.Leave()
+	}
 	os.Exit(execute())
 }
 
@@ -66,6 +69,11 @@ func execute() int {
 		err = out.err
 	}
 	if err != nil {
+		printError(notes, err)
+	}
+	if as[gpuFault](err) {
+		tell(root)("--on-gpu-fault cpu: going on with the CPU")
+		err = handover.Again()
 		printError(notes, err)
 	}
 	return exitCode(err)

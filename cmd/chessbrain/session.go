@@ -21,6 +21,7 @@ import (
 	"github.com/chessbrain/chessbrain/configs"
 	"github.com/chessbrain/chessbrain/internal/config"
 	"github.com/chessbrain/chessbrain/internal/monitor"
+	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/run"
 	"github.com/chessbrain/chessbrain/run/setup"
 	"github.com/chessbrain/chessbrain/run/watch"
@@ -235,6 +236,9 @@ func (s *session) open(c *cobra.Command) (err error) {
 	s.traces = monitor.OpenTraces(cfg.GetMetrics().GetOtlp(), version(), fmt.Sprintf("%s-%s-%d", host, c.Name(), os.Getpid()), s.log)
 	s.closers = append(s.closers, s.traces.Close)
 	s.log.Info("settings", "from", s.effective.Layers())
+	if setup.Machine.Left() {
+		s.log.Warn("a GPU failed: this start computes on the CPU, the next one takes the GPU again")
+	}
 	if address != "" {
 		s.log.Info("metrics", "address", address)
 	}
@@ -271,6 +275,9 @@ func perform[S interface {
 		defer stop()
 	}
 	summary, err := work(ctx)
+	if s.trains() && ctx.Err() == nil && errors.Is(err, driver.ErrFault) && s.effective.Config.GetTraining().GetOnGpuFault() == config.Training_CPU {
+		err = gpuFault{err}
+	}
 	if summary == *new(S) {
 		return err
 	}

@@ -782,7 +782,7 @@ const (
 	Training_SGD Training_Optimizer = 0
 	// Adam with decoupled weight decay.
 	Training_ADAMW Training_Optimizer = 1
-	// ADAMW with Nesterov momentum, as lczero-training has it. Not on GPUs.
+	// ADAMW with Nesterov momentum, as lczero-training has it.
 	Training_NADAMW Training_Optimizer = 2
 )
 
@@ -907,6 +907,64 @@ func (Training_AMP) EnumDescriptor() ([]byte, []int) {
 	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{40, 3}
 }
 
+type Training_OnGPUFault int32
+
+const (
+	// The run ends. The same command goes on from its last checkpoint.
+	Training_STOP Training_OnGPUFault = 0
+	// It goes on by itself, on the CPU.
+	Training_CPU Training_OnGPUFault = 1
+)
+
+// Enum value maps for Training_OnGPUFault.
+var (
+	Training_OnGPUFault_name = map[int32]string{
+		0: "STOP",
+		1: "CPU",
+	}
+	Training_OnGPUFault_value = map[string]int32{
+		"STOP": 0,
+		"CPU":  1,
+	}
+)
+
+func (x Training_OnGPUFault) Enum() *Training_OnGPUFault {
+	p := new(Training_OnGPUFault)
+	*p = x
+	return p
+}
+
+func (x Training_OnGPUFault) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Training_OnGPUFault) Descriptor() protoreflect.EnumDescriptor {
+	return file_internal_config_chessbrain_proto_enumTypes[14].Descriptor()
+}
+
+func (Training_OnGPUFault) Type() protoreflect.EnumType {
+	return &file_internal_config_chessbrain_proto_enumTypes[14]
+}
+
+func (x Training_OnGPUFault) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Do not use.
+func (x *Training_OnGPUFault) UnmarshalJSON(b []byte) error {
+	num, err := protoimpl.X.UnmarshalJSONEnum(x.Descriptor(), b)
+	if err != nil {
+		return err
+	}
+	*x = Training_OnGPUFault(num)
+	return nil
+}
+
+// Deprecated: Use Training_OnGPUFault.Descriptor instead.
+func (Training_OnGPUFault) EnumDescriptor() ([]byte, []int) {
+	return file_internal_config_chessbrain_proto_rawDescGZIP(), []int{40, 4}
+}
+
 type LRRule_Transition int32
 
 const (
@@ -943,11 +1001,11 @@ func (x LRRule_Transition) String() string {
 }
 
 func (LRRule_Transition) Descriptor() protoreflect.EnumDescriptor {
-	return file_internal_config_chessbrain_proto_enumTypes[14].Descriptor()
+	return file_internal_config_chessbrain_proto_enumTypes[15].Descriptor()
 }
 
 func (LRRule_Transition) Type() protoreflect.EnumType {
-	return &file_internal_config_chessbrain_proto_enumTypes[14]
+	return &file_internal_config_chessbrain_proto_enumTypes[15]
 }
 
 func (x LRRule_Transition) Number() protoreflect.EnumNumber {
@@ -1023,11 +1081,11 @@ func (x Loss_Head) String() string {
 }
 
 func (Loss_Head) Descriptor() protoreflect.EnumDescriptor {
-	return file_internal_config_chessbrain_proto_enumTypes[15].Descriptor()
+	return file_internal_config_chessbrain_proto_enumTypes[16].Descriptor()
 }
 
 func (Loss_Head) Type() protoreflect.EnumType {
-	return &file_internal_config_chessbrain_proto_enumTypes[15]
+	return &file_internal_config_chessbrain_proto_enumTypes[16]
 }
 
 func (x Loss_Head) Number() protoreflect.EnumNumber {
@@ -1117,11 +1175,11 @@ func (x Loss_Kind) String() string {
 }
 
 func (Loss_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_internal_config_chessbrain_proto_enumTypes[16].Descriptor()
+	return file_internal_config_chessbrain_proto_enumTypes[17].Descriptor()
 }
 
 func (Loss_Kind) Type() protoreflect.EnumType {
-	return &file_internal_config_chessbrain_proto_enumTypes[16]
+	return &file_internal_config_chessbrain_proto_enumTypes[17]
 }
 
 func (x Loss_Kind) Number() protoreflect.EnumNumber {
@@ -1191,11 +1249,11 @@ func (x Loss_Target) String() string {
 }
 
 func (Loss_Target) Descriptor() protoreflect.EnumDescriptor {
-	return file_internal_config_chessbrain_proto_enumTypes[17].Descriptor()
+	return file_internal_config_chessbrain_proto_enumTypes[18].Descriptor()
 }
 
 func (Loss_Target) Type() protoreflect.EnumType {
-	return &file_internal_config_chessbrain_proto_enumTypes[17]
+	return &file_internal_config_chessbrain_proto_enumTypes[18]
 }
 
 func (x Loss_Target) Number() protoreflect.EnumNumber {
@@ -1249,11 +1307,11 @@ func (x Export_Weights) String() string {
 }
 
 func (Export_Weights) Descriptor() protoreflect.EnumDescriptor {
-	return file_internal_config_chessbrain_proto_enumTypes[18].Descriptor()
+	return file_internal_config_chessbrain_proto_enumTypes[19].Descriptor()
 }
 
 func (Export_Weights) Type() protoreflect.EnumType {
-	return &file_internal_config_chessbrain_proto_enumTypes[18]
+	return &file_internal_config_chessbrain_proto_enumTypes[19]
 }
 
 func (x Export_Weights) Number() protoreflect.EnumNumber {
@@ -1307,11 +1365,11 @@ func (x Plugins_OnFailure) String() string {
 }
 
 func (Plugins_OnFailure) Descriptor() protoreflect.EnumDescriptor {
-	return file_internal_config_chessbrain_proto_enumTypes[19].Descriptor()
+	return file_internal_config_chessbrain_proto_enumTypes[20].Descriptor()
 }
 
 func (Plugins_OnFailure) Type() protoreflect.EnumType {
-	return &file_internal_config_chessbrain_proto_enumTypes[19]
+	return &file_internal_config_chessbrain_proto_enumTypes[20]
 }
 
 func (x Plugins_OnFailure) Number() protoreflect.EnumNumber {
@@ -1369,11 +1427,11 @@ func (x Log_Level) String() string {
 }
 
 func (Log_Level) Descriptor() protoreflect.EnumDescriptor {
-	return file_internal_config_chessbrain_proto_enumTypes[20].Descriptor()
+	return file_internal_config_chessbrain_proto_enumTypes[21].Descriptor()
 }
 
 func (Log_Level) Type() protoreflect.EnumType {
-	return &file_internal_config_chessbrain_proto_enumTypes[20]
+	return &file_internal_config_chessbrain_proto_enumTypes[21]
 }
 
 func (x Log_Level) Number() protoreflect.EnumNumber {
@@ -1425,11 +1483,11 @@ func (x Log_Format) String() string {
 }
 
 func (Log_Format) Descriptor() protoreflect.EnumDescriptor {
-	return file_internal_config_chessbrain_proto_enumTypes[21].Descriptor()
+	return file_internal_config_chessbrain_proto_enumTypes[22].Descriptor()
 }
 
 func (Log_Format) Type() protoreflect.EnumType {
-	return &file_internal_config_chessbrain_proto_enumTypes[21]
+	return &file_internal_config_chessbrain_proto_enumTypes[22]
 }
 
 func (x Log_Format) Number() protoreflect.EnumNumber {
@@ -5633,6 +5691,9 @@ type Training struct {
 	// as cuda:0+2 or cuda:all, or auto = cuda where there is a GPU and the program chessbrain-cuda, else cpu. Several share
 	// the micro-batches of each step: grad_accum_steps is then a multiple of their number.
 	Device *string `protobuf:"bytes,4,opt,name=device,def=auto" json:"device,omitempty"`
+	// What happens where a GPU fails, the trainer's or the players': STOP, or CPU = the process saves what it has, goes on from the
+	// last checkpoint and computes on the CPU until it ends. The next start takes the GPU again.
+	OnGpuFault *Training_OnGPUFault `protobuf:"varint,44,opt,name=on_gpu_fault,json=onGpuFault,enum=chessbrain.config.v1.Training_OnGPUFault,def=0" json:"on_gpu_fault,omitempty"`
 	// Threads of the trainer on the CPU; 0 = all. Results do not depend on it.
 	Threads *int32 `protobuf:"varint,5,opt,name=threads,def=0" json:"threads,omitempty"`
 	// Mixed precision: AUTO = bf16 products with fp32 weights and sums where the device has them; BF16 (or ON) = the same,
@@ -5726,6 +5787,7 @@ const (
 	Default_Training_Epochs                = int32(1)
 	Default_Training_TrainingName          = string("main")
 	Default_Training_Device                = string("auto")
+	Default_Training_OnGpuFault            = Training_STOP
 	Default_Training_Threads               = int32(0)
 	Default_Training_Amp                   = Training_AUTO
 	Default_Training_BatchSize             = int32(16)
@@ -5827,6 +5889,13 @@ func (x *Training) GetDevice() string {
 		return *x.Device
 	}
 	return Default_Training_Device
+}
+
+func (x *Training) GetOnGpuFault() Training_OnGPUFault {
+	if x != nil && x.OnGpuFault != nil {
+		return *x.OnGpuFault
+	}
+	return Default_Training_OnGpuFault
 }
 
 func (x *Training) GetThreads() int32 {
@@ -8011,7 +8080,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\tModelKind\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
 	"\n" +
-	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\xab\x1b\n" +
+	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\xb5\x1c\n" +
 	"\bTraining\x12W\n" +
 	"\x06source\x18\x01 \x01(\x0e2%.chessbrain.config.v1.Training.Source:\bSELFPLAYB\x0e\x92\xb5\x18\n" +
 	"\n" +
@@ -8029,7 +8098,10 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\rtraining-name\x18\tR\ftrainingName\x12\x86\x01\n" +
 	"\x06device\x18\x04 \x01(\t:\x04autoBh\x92\xb5\x18\f\n" +
 	"\x06device\x18\t \x01\x92\xb5\x18T\n" +
-	"\adevices\x18\t*-A,B: short for --device A --producer-device BR\x18selfplay.producer_deviceR\x06device\x128\n" +
+	"\adevices\x18\t*-A,B: short for --device A --producer-device BR\x18selfplay.producer_deviceR\x06device\x12g\n" +
+	"\fon_gpu_fault\x18, \x01(\x0e2).chessbrain.config.v1.Training.OnGPUFault:\x04STOPB\x14\x92\xb5\x18\x10\n" +
+	"\fon-gpu-fault\x18\tR\n" +
+	"onGpuFault\x128\n" +
 	"\athreads\x18\x05 \x01(\x05:\x010B\x1b\x8a\xb5\x18\b[0,4096]\x92\xb5\x18\v\n" +
 	"\athreads\x18\tR\athreads\x12\xe2\x02\n" +
 	"\x03amp\x18\x06 \x01(\x0e2\".chessbrain.config.v1.Training.AMP:\x04AUTOB\xa5\x02\x92\xb5\x18J\n" +
@@ -8127,7 +8199,11 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\x02ON\x10\x01\x12\a\n" +
 	"\x03OFF\x10\x02\x12\b\n" +
 	"\x04BF16\x10\x03\x12\b\n" +
-	"\x04FP16\x10\x04\"\x80\x02\n" +
+	"\x04FP16\x10\x04\"\x1f\n" +
+	"\n" +
+	"OnGPUFault\x12\b\n" +
+	"\x04STOP\x10\x00\x12\a\n" +
+	"\x03CPU\x10\x01\"\x80\x02\n" +
 	"\x06Bucket\x12S\n" +
 	"\vper_new_row\x18\x01 \x01(\x01:\x010B0\x8a\xb5\x18\a[0,1e6]\x92\xb5\x18!\n" +
 	"\x1dmax-train-bucket-per-new-data\x18\tR\tperNewRow\x12F\n" +
@@ -8336,7 +8412,7 @@ func file_internal_config_chessbrain_proto_rawDescGZIP() []byte {
 	return file_internal_config_chessbrain_proto_rawDescData
 }
 
-var file_internal_config_chessbrain_proto_enumTypes = make([]protoimpl.EnumInfo, 22)
+var file_internal_config_chessbrain_proto_enumTypes = make([]protoimpl.EnumInfo, 23)
 var file_internal_config_chessbrain_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
 var file_internal_config_chessbrain_proto_goTypes = []any{
 	(SelfPlay_Precision)(0),            // 0: chessbrain.config.v1.SelfPlay.Precision
@@ -8353,169 +8429,171 @@ var file_internal_config_chessbrain_proto_goTypes = []any{
 	(Training_ExportMode)(0),           // 11: chessbrain.config.v1.Training.ExportMode
 	(Training_Optimizer)(0),            // 12: chessbrain.config.v1.Training.Optimizer
 	(Training_AMP)(0),                  // 13: chessbrain.config.v1.Training.AMP
-	(LRRule_Transition)(0),             // 14: chessbrain.config.v1.LRRule.Transition
-	(Loss_Head)(0),                     // 15: chessbrain.config.v1.Loss.Head
-	(Loss_Kind)(0),                     // 16: chessbrain.config.v1.Loss.Kind
-	(Loss_Target)(0),                   // 17: chessbrain.config.v1.Loss.Target
-	(Export_Weights)(0),                // 18: chessbrain.config.v1.Export.Weights
-	(Plugins_OnFailure)(0),             // 19: chessbrain.config.v1.Plugins.OnFailure
-	(Log_Level)(0),                     // 20: chessbrain.config.v1.Log.Level
-	(Log_Format)(0),                    // 21: chessbrain.config.v1.Log.Format
-	(*Config)(nil),                     // 22: chessbrain.config.v1.Config
-	(*SelfPlay)(nil),                   // 23: chessbrain.config.v1.SelfPlay
-	(*PlayoutCap)(nil),                 // 24: chessbrain.config.v1.PlayoutCap
-	(*Forks)(nil),                      // 25: chessbrain.config.v1.Forks
-	(*ReducedVisits)(nil),              // 26: chessbrain.config.v1.ReducedVisits
-	(*Odds)(nil),                       // 27: chessbrain.config.v1.Odds
-	(*Temperature)(nil),                // 28: chessbrain.config.v1.Temperature
-	(*Resign)(nil),                     // 29: chessbrain.config.v1.Resign
-	(*Openings)(nil),                   // 30: chessbrain.config.v1.Openings
-	(*MCTS)(nil),                       // 31: chessbrain.config.v1.MCTS
-	(*Gumbel)(nil),                     // 32: chessbrain.config.v1.Gumbel
-	(*MovesLeft)(nil),                  // 33: chessbrain.config.v1.MovesLeft
-	(*DataLoader)(nil),                 // 34: chessbrain.config.v1.DataLoader
-	(*LoaderStage)(nil),                // 35: chessbrain.config.v1.LoaderStage
-	(*LoaderQueue)(nil),                // 36: chessbrain.config.v1.LoaderQueue
-	(*FilePathProvider)(nil),           // 37: chessbrain.config.v1.FilePathProvider
-	(*ChunkSourceReader)(nil),          // 38: chessbrain.config.v1.ChunkSourceReader
-	(*ChunkSourceSplitter)(nil),        // 39: chessbrain.config.v1.ChunkSourceSplitter
-	(*PositionWeight)(nil),             // 40: chessbrain.config.v1.PositionWeight
-	(*ShufflingChunkPool)(nil),         // 41: chessbrain.config.v1.ShufflingChunkPool
-	(*SimpleChunkExtractor)(nil),       // 42: chessbrain.config.v1.SimpleChunkExtractor
-	(*ChunkRescorer)(nil),              // 43: chessbrain.config.v1.ChunkRescorer
-	(*LoaderPlugin)(nil),               // 44: chessbrain.config.v1.LoaderPlugin
-	(*ChunkUnpacker)(nil),              // 45: chessbrain.config.v1.ChunkUnpacker
-	(*ShufflingFrameSampler)(nil),      // 46: chessbrain.config.v1.ShufflingFrameSampler
-	(*JoinPositions)(nil),              // 47: chessbrain.config.v1.JoinPositions
-	(*TensorGenerator)(nil),            // 48: chessbrain.config.v1.TensorGenerator
-	(*Loop)(nil),                       // 49: chessbrain.config.v1.Loop
-	(*Shuffle)(nil),                    // 50: chessbrain.config.v1.Shuffle
-	(*Gatekeeper)(nil),                 // 51: chessbrain.config.v1.Gatekeeper
-	(*Sprt)(nil),                       // 52: chessbrain.config.v1.Sprt
-	(*Rating)(nil),                     // 53: chessbrain.config.v1.Rating
-	(*Retention)(nil),                  // 54: chessbrain.config.v1.Retention
-	(*Model)(nil),                      // 55: chessbrain.config.v1.Model
-	(*Arch)(nil),                       // 56: chessbrain.config.v1.Arch
-	(*ConvTower)(nil),                  // 57: chessbrain.config.v1.ConvTower
-	(*SparseBody)(nil),                 // 58: chessbrain.config.v1.SparseBody
-	(*AttentionBody)(nil),              // 59: chessbrain.config.v1.AttentionBody
-	(*ModelKinds)(nil),                 // 60: chessbrain.config.v1.ModelKinds
-	(*ModelKind)(nil),                  // 61: chessbrain.config.v1.ModelKind
-	(*Training)(nil),                   // 62: chessbrain.config.v1.Training
-	(*Bucket)(nil),                     // 63: chessbrain.config.v1.Bucket
-	(*Schedule)(nil),                   // 64: chessbrain.config.v1.Schedule
-	(*LRRule)(nil),                     // 65: chessbrain.config.v1.LRRule
-	(*Warmup)(nil),                     // 66: chessbrain.config.v1.Warmup
-	(*Loss)(nil),                       // 67: chessbrain.config.v1.Loss
-	(*SWA)(nil),                        // 68: chessbrain.config.v1.SWA
-	(*Validation)(nil),                 // 69: chessbrain.config.v1.Validation
-	(*Checkpoint)(nil),                 // 70: chessbrain.config.v1.Checkpoint
-	(*Metrics)(nil),                    // 71: chessbrain.config.v1.Metrics
-	(*Measure)(nil),                    // 72: chessbrain.config.v1.Measure
-	(*Export)(nil),                     // 73: chessbrain.config.v1.Export
-	(*Plugins)(nil),                    // 74: chessbrain.config.v1.Plugins
-	(*Stage)(nil),                      // 75: chessbrain.config.v1.Stage
-	(*Log)(nil),                        // 76: chessbrain.config.v1.Log
-	(*Openings_Position)(nil),          // 77: chessbrain.config.v1.Openings.Position
-	(*ChunkSourceSplitter_Output)(nil), // 78: chessbrain.config.v1.ChunkSourceSplitter.Output
-	nil,                                // 79: chessbrain.config.v1.LoaderPlugin.SettingsEntry
-	nil,                                // 80: chessbrain.config.v1.Export.SettingsEntry
-	nil,                                // 81: chessbrain.config.v1.Stage.SettingsEntry
+	(Training_OnGPUFault)(0),           // 14: chessbrain.config.v1.Training.OnGPUFault
+	(LRRule_Transition)(0),             // 15: chessbrain.config.v1.LRRule.Transition
+	(Loss_Head)(0),                     // 16: chessbrain.config.v1.Loss.Head
+	(Loss_Kind)(0),                     // 17: chessbrain.config.v1.Loss.Kind
+	(Loss_Target)(0),                   // 18: chessbrain.config.v1.Loss.Target
+	(Export_Weights)(0),                // 19: chessbrain.config.v1.Export.Weights
+	(Plugins_OnFailure)(0),             // 20: chessbrain.config.v1.Plugins.OnFailure
+	(Log_Level)(0),                     // 21: chessbrain.config.v1.Log.Level
+	(Log_Format)(0),                    // 22: chessbrain.config.v1.Log.Format
+	(*Config)(nil),                     // 23: chessbrain.config.v1.Config
+	(*SelfPlay)(nil),                   // 24: chessbrain.config.v1.SelfPlay
+	(*PlayoutCap)(nil),                 // 25: chessbrain.config.v1.PlayoutCap
+	(*Forks)(nil),                      // 26: chessbrain.config.v1.Forks
+	(*ReducedVisits)(nil),              // 27: chessbrain.config.v1.ReducedVisits
+	(*Odds)(nil),                       // 28: chessbrain.config.v1.Odds
+	(*Temperature)(nil),                // 29: chessbrain.config.v1.Temperature
+	(*Resign)(nil),                     // 30: chessbrain.config.v1.Resign
+	(*Openings)(nil),                   // 31: chessbrain.config.v1.Openings
+	(*MCTS)(nil),                       // 32: chessbrain.config.v1.MCTS
+	(*Gumbel)(nil),                     // 33: chessbrain.config.v1.Gumbel
+	(*MovesLeft)(nil),                  // 34: chessbrain.config.v1.MovesLeft
+	(*DataLoader)(nil),                 // 35: chessbrain.config.v1.DataLoader
+	(*LoaderStage)(nil),                // 36: chessbrain.config.v1.LoaderStage
+	(*LoaderQueue)(nil),                // 37: chessbrain.config.v1.LoaderQueue
+	(*FilePathProvider)(nil),           // 38: chessbrain.config.v1.FilePathProvider
+	(*ChunkSourceReader)(nil),          // 39: chessbrain.config.v1.ChunkSourceReader
+	(*ChunkSourceSplitter)(nil),        // 40: chessbrain.config.v1.ChunkSourceSplitter
+	(*PositionWeight)(nil),             // 41: chessbrain.config.v1.PositionWeight
+	(*ShufflingChunkPool)(nil),         // 42: chessbrain.config.v1.ShufflingChunkPool
+	(*SimpleChunkExtractor)(nil),       // 43: chessbrain.config.v1.SimpleChunkExtractor
+	(*ChunkRescorer)(nil),              // 44: chessbrain.config.v1.ChunkRescorer
+	(*LoaderPlugin)(nil),               // 45: chessbrain.config.v1.LoaderPlugin
+	(*ChunkUnpacker)(nil),              // 46: chessbrain.config.v1.ChunkUnpacker
+	(*ShufflingFrameSampler)(nil),      // 47: chessbrain.config.v1.ShufflingFrameSampler
+	(*JoinPositions)(nil),              // 48: chessbrain.config.v1.JoinPositions
+	(*TensorGenerator)(nil),            // 49: chessbrain.config.v1.TensorGenerator
+	(*Loop)(nil),                       // 50: chessbrain.config.v1.Loop
+	(*Shuffle)(nil),                    // 51: chessbrain.config.v1.Shuffle
+	(*Gatekeeper)(nil),                 // 52: chessbrain.config.v1.Gatekeeper
+	(*Sprt)(nil),                       // 53: chessbrain.config.v1.Sprt
+	(*Rating)(nil),                     // 54: chessbrain.config.v1.Rating
+	(*Retention)(nil),                  // 55: chessbrain.config.v1.Retention
+	(*Model)(nil),                      // 56: chessbrain.config.v1.Model
+	(*Arch)(nil),                       // 57: chessbrain.config.v1.Arch
+	(*ConvTower)(nil),                  // 58: chessbrain.config.v1.ConvTower
+	(*SparseBody)(nil),                 // 59: chessbrain.config.v1.SparseBody
+	(*AttentionBody)(nil),              // 60: chessbrain.config.v1.AttentionBody
+	(*ModelKinds)(nil),                 // 61: chessbrain.config.v1.ModelKinds
+	(*ModelKind)(nil),                  // 62: chessbrain.config.v1.ModelKind
+	(*Training)(nil),                   // 63: chessbrain.config.v1.Training
+	(*Bucket)(nil),                     // 64: chessbrain.config.v1.Bucket
+	(*Schedule)(nil),                   // 65: chessbrain.config.v1.Schedule
+	(*LRRule)(nil),                     // 66: chessbrain.config.v1.LRRule
+	(*Warmup)(nil),                     // 67: chessbrain.config.v1.Warmup
+	(*Loss)(nil),                       // 68: chessbrain.config.v1.Loss
+	(*SWA)(nil),                        // 69: chessbrain.config.v1.SWA
+	(*Validation)(nil),                 // 70: chessbrain.config.v1.Validation
+	(*Checkpoint)(nil),                 // 71: chessbrain.config.v1.Checkpoint
+	(*Metrics)(nil),                    // 72: chessbrain.config.v1.Metrics
+	(*Measure)(nil),                    // 73: chessbrain.config.v1.Measure
+	(*Export)(nil),                     // 74: chessbrain.config.v1.Export
+	(*Plugins)(nil),                    // 75: chessbrain.config.v1.Plugins
+	(*Stage)(nil),                      // 76: chessbrain.config.v1.Stage
+	(*Log)(nil),                        // 77: chessbrain.config.v1.Log
+	(*Openings_Position)(nil),          // 78: chessbrain.config.v1.Openings.Position
+	(*ChunkSourceSplitter_Output)(nil), // 79: chessbrain.config.v1.ChunkSourceSplitter.Output
+	nil,                                // 80: chessbrain.config.v1.LoaderPlugin.SettingsEntry
+	nil,                                // 81: chessbrain.config.v1.Export.SettingsEntry
+	nil,                                // 82: chessbrain.config.v1.Stage.SettingsEntry
 }
 var file_internal_config_chessbrain_proto_depIdxs = []int32{
-	23, // 0: chessbrain.config.v1.Config.selfplay:type_name -> chessbrain.config.v1.SelfPlay
-	31, // 1: chessbrain.config.v1.Config.mcts:type_name -> chessbrain.config.v1.MCTS
-	34, // 2: chessbrain.config.v1.Config.data_loader:type_name -> chessbrain.config.v1.DataLoader
-	55, // 3: chessbrain.config.v1.Config.model:type_name -> chessbrain.config.v1.Model
-	62, // 4: chessbrain.config.v1.Config.training:type_name -> chessbrain.config.v1.Training
-	71, // 5: chessbrain.config.v1.Config.metrics:type_name -> chessbrain.config.v1.Metrics
-	73, // 6: chessbrain.config.v1.Config.export:type_name -> chessbrain.config.v1.Export
-	74, // 7: chessbrain.config.v1.Config.plugins:type_name -> chessbrain.config.v1.Plugins
-	49, // 8: chessbrain.config.v1.Config.loop:type_name -> chessbrain.config.v1.Loop
-	76, // 9: chessbrain.config.v1.Config.log:type_name -> chessbrain.config.v1.Log
-	28, // 10: chessbrain.config.v1.SelfPlay.temperature:type_name -> chessbrain.config.v1.Temperature
-	29, // 11: chessbrain.config.v1.SelfPlay.resign:type_name -> chessbrain.config.v1.Resign
-	30, // 12: chessbrain.config.v1.SelfPlay.openings:type_name -> chessbrain.config.v1.Openings
+	24, // 0: chessbrain.config.v1.Config.selfplay:type_name -> chessbrain.config.v1.SelfPlay
+	32, // 1: chessbrain.config.v1.Config.mcts:type_name -> chessbrain.config.v1.MCTS
+	35, // 2: chessbrain.config.v1.Config.data_loader:type_name -> chessbrain.config.v1.DataLoader
+	56, // 3: chessbrain.config.v1.Config.model:type_name -> chessbrain.config.v1.Model
+	63, // 4: chessbrain.config.v1.Config.training:type_name -> chessbrain.config.v1.Training
+	72, // 5: chessbrain.config.v1.Config.metrics:type_name -> chessbrain.config.v1.Metrics
+	74, // 6: chessbrain.config.v1.Config.export:type_name -> chessbrain.config.v1.Export
+	75, // 7: chessbrain.config.v1.Config.plugins:type_name -> chessbrain.config.v1.Plugins
+	50, // 8: chessbrain.config.v1.Config.loop:type_name -> chessbrain.config.v1.Loop
+	77, // 9: chessbrain.config.v1.Config.log:type_name -> chessbrain.config.v1.Log
+	29, // 10: chessbrain.config.v1.SelfPlay.temperature:type_name -> chessbrain.config.v1.Temperature
+	30, // 11: chessbrain.config.v1.SelfPlay.resign:type_name -> chessbrain.config.v1.Resign
+	31, // 12: chessbrain.config.v1.SelfPlay.openings:type_name -> chessbrain.config.v1.Openings
 	0,  // 13: chessbrain.config.v1.SelfPlay.precision:type_name -> chessbrain.config.v1.SelfPlay.Precision
 	1,  // 14: chessbrain.config.v1.SelfPlay.schedule_by:type_name -> chessbrain.config.v1.SelfPlay.Age
-	24, // 15: chessbrain.config.v1.SelfPlay.playout_cap:type_name -> chessbrain.config.v1.PlayoutCap
-	25, // 16: chessbrain.config.v1.SelfPlay.forks:type_name -> chessbrain.config.v1.Forks
-	26, // 17: chessbrain.config.v1.SelfPlay.reduced_visits:type_name -> chessbrain.config.v1.ReducedVisits
-	27, // 18: chessbrain.config.v1.SelfPlay.odds:type_name -> chessbrain.config.v1.Odds
-	77, // 19: chessbrain.config.v1.Openings.positions:type_name -> chessbrain.config.v1.Openings.Position
+	25, // 15: chessbrain.config.v1.SelfPlay.playout_cap:type_name -> chessbrain.config.v1.PlayoutCap
+	26, // 16: chessbrain.config.v1.SelfPlay.forks:type_name -> chessbrain.config.v1.Forks
+	27, // 17: chessbrain.config.v1.SelfPlay.reduced_visits:type_name -> chessbrain.config.v1.ReducedVisits
+	28, // 18: chessbrain.config.v1.SelfPlay.odds:type_name -> chessbrain.config.v1.Odds
+	78, // 19: chessbrain.config.v1.Openings.positions:type_name -> chessbrain.config.v1.Openings.Position
 	2,  // 20: chessbrain.config.v1.Openings.order:type_name -> chessbrain.config.v1.Openings.Order
 	3,  // 21: chessbrain.config.v1.MCTS.cpuct_form:type_name -> chessbrain.config.v1.MCTS.CPUCTForm
 	4,  // 22: chessbrain.config.v1.MCTS.fpu_form:type_name -> chessbrain.config.v1.MCTS.FPUForm
-	32, // 23: chessbrain.config.v1.MCTS.gumbel:type_name -> chessbrain.config.v1.Gumbel
-	33, // 24: chessbrain.config.v1.MCTS.moves_left:type_name -> chessbrain.config.v1.MovesLeft
-	35, // 25: chessbrain.config.v1.DataLoader.stage:type_name -> chessbrain.config.v1.LoaderStage
-	36, // 26: chessbrain.config.v1.LoaderStage.queue:type_name -> chessbrain.config.v1.LoaderQueue
-	37, // 27: chessbrain.config.v1.LoaderStage.file_path_provider:type_name -> chessbrain.config.v1.FilePathProvider
-	38, // 28: chessbrain.config.v1.LoaderStage.chunk_source_reader:type_name -> chessbrain.config.v1.ChunkSourceReader
-	39, // 29: chessbrain.config.v1.LoaderStage.chunk_source_splitter:type_name -> chessbrain.config.v1.ChunkSourceSplitter
-	41, // 30: chessbrain.config.v1.LoaderStage.shuffling_chunk_pool:type_name -> chessbrain.config.v1.ShufflingChunkPool
-	42, // 31: chessbrain.config.v1.LoaderStage.simple_chunk_extractor:type_name -> chessbrain.config.v1.SimpleChunkExtractor
-	43, // 32: chessbrain.config.v1.LoaderStage.chunk_rescorer:type_name -> chessbrain.config.v1.ChunkRescorer
-	45, // 33: chessbrain.config.v1.LoaderStage.chunk_unpacker:type_name -> chessbrain.config.v1.ChunkUnpacker
-	46, // 34: chessbrain.config.v1.LoaderStage.shuffling_frame_sampler:type_name -> chessbrain.config.v1.ShufflingFrameSampler
-	47, // 35: chessbrain.config.v1.LoaderStage.join_positions:type_name -> chessbrain.config.v1.JoinPositions
-	48, // 36: chessbrain.config.v1.LoaderStage.tensor_generator:type_name -> chessbrain.config.v1.TensorGenerator
-	44, // 37: chessbrain.config.v1.LoaderStage.plugin:type_name -> chessbrain.config.v1.LoaderPlugin
+	33, // 23: chessbrain.config.v1.MCTS.gumbel:type_name -> chessbrain.config.v1.Gumbel
+	34, // 24: chessbrain.config.v1.MCTS.moves_left:type_name -> chessbrain.config.v1.MovesLeft
+	36, // 25: chessbrain.config.v1.DataLoader.stage:type_name -> chessbrain.config.v1.LoaderStage
+	37, // 26: chessbrain.config.v1.LoaderStage.queue:type_name -> chessbrain.config.v1.LoaderQueue
+	38, // 27: chessbrain.config.v1.LoaderStage.file_path_provider:type_name -> chessbrain.config.v1.FilePathProvider
+	39, // 28: chessbrain.config.v1.LoaderStage.chunk_source_reader:type_name -> chessbrain.config.v1.ChunkSourceReader
+	40, // 29: chessbrain.config.v1.LoaderStage.chunk_source_splitter:type_name -> chessbrain.config.v1.ChunkSourceSplitter
+	42, // 30: chessbrain.config.v1.LoaderStage.shuffling_chunk_pool:type_name -> chessbrain.config.v1.ShufflingChunkPool
+	43, // 31: chessbrain.config.v1.LoaderStage.simple_chunk_extractor:type_name -> chessbrain.config.v1.SimpleChunkExtractor
+	44, // 32: chessbrain.config.v1.LoaderStage.chunk_rescorer:type_name -> chessbrain.config.v1.ChunkRescorer
+	46, // 33: chessbrain.config.v1.LoaderStage.chunk_unpacker:type_name -> chessbrain.config.v1.ChunkUnpacker
+	47, // 34: chessbrain.config.v1.LoaderStage.shuffling_frame_sampler:type_name -> chessbrain.config.v1.ShufflingFrameSampler
+	48, // 35: chessbrain.config.v1.LoaderStage.join_positions:type_name -> chessbrain.config.v1.JoinPositions
+	49, // 36: chessbrain.config.v1.LoaderStage.tensor_generator:type_name -> chessbrain.config.v1.TensorGenerator
+	45, // 37: chessbrain.config.v1.LoaderStage.plugin:type_name -> chessbrain.config.v1.LoaderPlugin
 	5,  // 38: chessbrain.config.v1.LoaderQueue.overflow:type_name -> chessbrain.config.v1.LoaderQueue.Overflow
-	75, // 39: chessbrain.config.v1.ChunkSourceReader.rescorer:type_name -> chessbrain.config.v1.Stage
-	78, // 40: chessbrain.config.v1.ChunkSourceSplitter.output:type_name -> chessbrain.config.v1.ChunkSourceSplitter.Output
-	40, // 41: chessbrain.config.v1.ShufflingChunkPool.position_weight:type_name -> chessbrain.config.v1.PositionWeight
-	75, // 42: chessbrain.config.v1.ChunkRescorer.rescorer:type_name -> chessbrain.config.v1.Stage
-	79, // 43: chessbrain.config.v1.LoaderPlugin.settings:type_name -> chessbrain.config.v1.LoaderPlugin.SettingsEntry
-	40, // 44: chessbrain.config.v1.ChunkUnpacker.position_weight:type_name -> chessbrain.config.v1.PositionWeight
-	50, // 45: chessbrain.config.v1.Loop.shuffle:type_name -> chessbrain.config.v1.Shuffle
-	51, // 46: chessbrain.config.v1.Loop.gatekeeper:type_name -> chessbrain.config.v1.Gatekeeper
-	53, // 47: chessbrain.config.v1.Loop.rating:type_name -> chessbrain.config.v1.Rating
-	54, // 48: chessbrain.config.v1.Loop.retention:type_name -> chessbrain.config.v1.Retention
-	52, // 49: chessbrain.config.v1.Gatekeeper.sprt:type_name -> chessbrain.config.v1.Sprt
-	56, // 50: chessbrain.config.v1.Model.arch:type_name -> chessbrain.config.v1.Arch
-	57, // 51: chessbrain.config.v1.Arch.conv_tower:type_name -> chessbrain.config.v1.ConvTower
-	59, // 52: chessbrain.config.v1.Arch.attention:type_name -> chessbrain.config.v1.AttentionBody
-	58, // 53: chessbrain.config.v1.Arch.sparse:type_name -> chessbrain.config.v1.SparseBody
+	76, // 39: chessbrain.config.v1.ChunkSourceReader.rescorer:type_name -> chessbrain.config.v1.Stage
+	79, // 40: chessbrain.config.v1.ChunkSourceSplitter.output:type_name -> chessbrain.config.v1.ChunkSourceSplitter.Output
+	41, // 41: chessbrain.config.v1.ShufflingChunkPool.position_weight:type_name -> chessbrain.config.v1.PositionWeight
+	76, // 42: chessbrain.config.v1.ChunkRescorer.rescorer:type_name -> chessbrain.config.v1.Stage
+	80, // 43: chessbrain.config.v1.LoaderPlugin.settings:type_name -> chessbrain.config.v1.LoaderPlugin.SettingsEntry
+	41, // 44: chessbrain.config.v1.ChunkUnpacker.position_weight:type_name -> chessbrain.config.v1.PositionWeight
+	51, // 45: chessbrain.config.v1.Loop.shuffle:type_name -> chessbrain.config.v1.Shuffle
+	52, // 46: chessbrain.config.v1.Loop.gatekeeper:type_name -> chessbrain.config.v1.Gatekeeper
+	54, // 47: chessbrain.config.v1.Loop.rating:type_name -> chessbrain.config.v1.Rating
+	55, // 48: chessbrain.config.v1.Loop.retention:type_name -> chessbrain.config.v1.Retention
+	53, // 49: chessbrain.config.v1.Gatekeeper.sprt:type_name -> chessbrain.config.v1.Sprt
+	57, // 50: chessbrain.config.v1.Model.arch:type_name -> chessbrain.config.v1.Arch
+	58, // 51: chessbrain.config.v1.Arch.conv_tower:type_name -> chessbrain.config.v1.ConvTower
+	60, // 52: chessbrain.config.v1.Arch.attention:type_name -> chessbrain.config.v1.AttentionBody
+	59, // 53: chessbrain.config.v1.Arch.sparse:type_name -> chessbrain.config.v1.SparseBody
 	6,  // 54: chessbrain.config.v1.Arch.activation:type_name -> chessbrain.config.v1.Arch.Activation
 	7,  // 55: chessbrain.config.v1.Arch.policy_head:type_name -> chessbrain.config.v1.Arch.PolicyHead
 	8,  // 56: chessbrain.config.v1.Arch.value_head:type_name -> chessbrain.config.v1.Arch.ValueHead
 	9,  // 57: chessbrain.config.v1.AttentionBody.hidden_activation:type_name -> chessbrain.config.v1.AttentionBody.Activation
 	9,  // 58: chessbrain.config.v1.AttentionBody.smolgen_activation:type_name -> chessbrain.config.v1.AttentionBody.Activation
-	61, // 59: chessbrain.config.v1.ModelKinds.kind:type_name -> chessbrain.config.v1.ModelKind
-	57, // 60: chessbrain.config.v1.ModelKind.conv_tower:type_name -> chessbrain.config.v1.ConvTower
+	62, // 59: chessbrain.config.v1.ModelKinds.kind:type_name -> chessbrain.config.v1.ModelKind
+	58, // 60: chessbrain.config.v1.ModelKind.conv_tower:type_name -> chessbrain.config.v1.ConvTower
 	10, // 61: chessbrain.config.v1.Training.source:type_name -> chessbrain.config.v1.Training.Source
-	13, // 62: chessbrain.config.v1.Training.amp:type_name -> chessbrain.config.v1.Training.AMP
-	65, // 63: chessbrain.config.v1.Training.lr_rule:type_name -> chessbrain.config.v1.LRRule
-	66, // 64: chessbrain.config.v1.Training.warmup:type_name -> chessbrain.config.v1.Warmup
-	12, // 65: chessbrain.config.v1.Training.optimizer:type_name -> chessbrain.config.v1.Training.Optimizer
-	67, // 66: chessbrain.config.v1.Training.losses:type_name -> chessbrain.config.v1.Loss
-	68, // 67: chessbrain.config.v1.Training.swa:type_name -> chessbrain.config.v1.SWA
-	69, // 68: chessbrain.config.v1.Training.validation:type_name -> chessbrain.config.v1.Validation
-	70, // 69: chessbrain.config.v1.Training.checkpoint:type_name -> chessbrain.config.v1.Checkpoint
-	63, // 70: chessbrain.config.v1.Training.bucket:type_name -> chessbrain.config.v1.Bucket
-	11, // 71: chessbrain.config.v1.Training.export_mode:type_name -> chessbrain.config.v1.Training.ExportMode
-	64, // 72: chessbrain.config.v1.Training.schedule:type_name -> chessbrain.config.v1.Schedule
-	14, // 73: chessbrain.config.v1.LRRule.transition:type_name -> chessbrain.config.v1.LRRule.Transition
-	15, // 74: chessbrain.config.v1.Loss.head:type_name -> chessbrain.config.v1.Loss.Head
-	16, // 75: chessbrain.config.v1.Loss.kind:type_name -> chessbrain.config.v1.Loss.Kind
-	17, // 76: chessbrain.config.v1.Loss.target:type_name -> chessbrain.config.v1.Loss.Target
-	17, // 77: chessbrain.config.v1.Loss.mix_target:type_name -> chessbrain.config.v1.Loss.Target
-	72, // 78: chessbrain.config.v1.Metrics.measure:type_name -> chessbrain.config.v1.Measure
-	18, // 79: chessbrain.config.v1.Measure.weights:type_name -> chessbrain.config.v1.Export.Weights
-	18, // 80: chessbrain.config.v1.Export.weights:type_name -> chessbrain.config.v1.Export.Weights
-	80, // 81: chessbrain.config.v1.Export.settings:type_name -> chessbrain.config.v1.Export.SettingsEntry
-	75, // 82: chessbrain.config.v1.Plugins.rescorer:type_name -> chessbrain.config.v1.Stage
-	75, // 83: chessbrain.config.v1.Plugins.sampler:type_name -> chessbrain.config.v1.Stage
-	19, // 84: chessbrain.config.v1.Plugins.on_failure:type_name -> chessbrain.config.v1.Plugins.OnFailure
-	81, // 85: chessbrain.config.v1.Stage.settings:type_name -> chessbrain.config.v1.Stage.SettingsEntry
-	20, // 86: chessbrain.config.v1.Log.level:type_name -> chessbrain.config.v1.Log.Level
-	21, // 87: chessbrain.config.v1.Log.format:type_name -> chessbrain.config.v1.Log.Format
-	88, // [88:88] is the sub-list for method output_type
-	88, // [88:88] is the sub-list for method input_type
-	88, // [88:88] is the sub-list for extension type_name
-	88, // [88:88] is the sub-list for extension extendee
-	0,  // [0:88] is the sub-list for field type_name
+	14, // 62: chessbrain.config.v1.Training.on_gpu_fault:type_name -> chessbrain.config.v1.Training.OnGPUFault
+	13, // 63: chessbrain.config.v1.Training.amp:type_name -> chessbrain.config.v1.Training.AMP
+	66, // 64: chessbrain.config.v1.Training.lr_rule:type_name -> chessbrain.config.v1.LRRule
+	67, // 65: chessbrain.config.v1.Training.warmup:type_name -> chessbrain.config.v1.Warmup
+	12, // 66: chessbrain.config.v1.Training.optimizer:type_name -> chessbrain.config.v1.Training.Optimizer
+	68, // 67: chessbrain.config.v1.Training.losses:type_name -> chessbrain.config.v1.Loss
+	69, // 68: chessbrain.config.v1.Training.swa:type_name -> chessbrain.config.v1.SWA
+	70, // 69: chessbrain.config.v1.Training.validation:type_name -> chessbrain.config.v1.Validation
+	71, // 70: chessbrain.config.v1.Training.checkpoint:type_name -> chessbrain.config.v1.Checkpoint
+	64, // 71: chessbrain.config.v1.Training.bucket:type_name -> chessbrain.config.v1.Bucket
+	11, // 72: chessbrain.config.v1.Training.export_mode:type_name -> chessbrain.config.v1.Training.ExportMode
+	65, // 73: chessbrain.config.v1.Training.schedule:type_name -> chessbrain.config.v1.Schedule
+	15, // 74: chessbrain.config.v1.LRRule.transition:type_name -> chessbrain.config.v1.LRRule.Transition
+	16, // 75: chessbrain.config.v1.Loss.head:type_name -> chessbrain.config.v1.Loss.Head
+	17, // 76: chessbrain.config.v1.Loss.kind:type_name -> chessbrain.config.v1.Loss.Kind
+	18, // 77: chessbrain.config.v1.Loss.target:type_name -> chessbrain.config.v1.Loss.Target
+	18, // 78: chessbrain.config.v1.Loss.mix_target:type_name -> chessbrain.config.v1.Loss.Target
+	73, // 79: chessbrain.config.v1.Metrics.measure:type_name -> chessbrain.config.v1.Measure
+	19, // 80: chessbrain.config.v1.Measure.weights:type_name -> chessbrain.config.v1.Export.Weights
+	19, // 81: chessbrain.config.v1.Export.weights:type_name -> chessbrain.config.v1.Export.Weights
+	81, // 82: chessbrain.config.v1.Export.settings:type_name -> chessbrain.config.v1.Export.SettingsEntry
+	76, // 83: chessbrain.config.v1.Plugins.rescorer:type_name -> chessbrain.config.v1.Stage
+	76, // 84: chessbrain.config.v1.Plugins.sampler:type_name -> chessbrain.config.v1.Stage
+	20, // 85: chessbrain.config.v1.Plugins.on_failure:type_name -> chessbrain.config.v1.Plugins.OnFailure
+	82, // 86: chessbrain.config.v1.Stage.settings:type_name -> chessbrain.config.v1.Stage.SettingsEntry
+	21, // 87: chessbrain.config.v1.Log.level:type_name -> chessbrain.config.v1.Log.Level
+	22, // 88: chessbrain.config.v1.Log.format:type_name -> chessbrain.config.v1.Log.Format
+	89, // [89:89] is the sub-list for method output_type
+	89, // [89:89] is the sub-list for method input_type
+	89, // [89:89] is the sub-list for extension type_name
+	89, // [89:89] is the sub-list for extension extendee
+	0,  // [0:89] is the sub-list for field type_name
 }
 
 func init() { file_internal_config_chessbrain_proto_init() }
@@ -8534,7 +8612,7 @@ func file_internal_config_chessbrain_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_config_chessbrain_proto_rawDesc), len(file_internal_config_chessbrain_proto_rawDesc)),
-			NumEnums:      22,
+			NumEnums:      23,
 			NumMessages:   60,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -10,5 +10,6 @@
 //	}
 //	return handover.Start(path, version) // goes on where path is ""
 //
-// The new process calls [TakeOver] first: the two must be of one version.
+// The new process calls [TakeOver] first: the two must be of one version. After a fault of a
+// GPU the process can go on with [Again].
 package handover

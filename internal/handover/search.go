@@ -17,6 +17,8 @@ const (
 	Var = "CHESSBRAIN_CUDA"
 	// handedVar tells the GPU program the version of the program that became it.
 	handedVar = "CHESSBRAIN_HANDED_OVER"
+	// faultVar tells a program that it begins again, after a GPU failed.
+	faultVar = "CHESSBRAIN_GPU_FAILED"
 	// Program is the name of the GPU program.
 	Program = "chessbrain-cuda"
 )
@@ -98,6 +100,22 @@ func Start(path, version string) error {
 		return fmt.Errorf("start %s: %w; rebuild it with `make cuda`, or use --device cpu", path, err)
 	}
 	return nil
+}
+
+// Again begins this program anew, with the same arguments, after a GPU failed. It returns where it could not.
+func Again() error {
+	self, err := os.Executable()
+	if err == nil {
+		err = syscall.Exec(self, os.Args, append(os.Environ(), faultVar+"=1"))
+	}
+	return fmt.Errorf("begin again on the CPU: %w; start the same command again", err)
+}
+
+// AfterFault says, once, whether this program began again after a GPU failed.
+func AfterFault() bool {
+	_, failed := os.LookupEnv(faultVar)
+	os.Unsetenv(faultVar) // programs that this one starts have their GPUs
+	return failed
 }
 
 // TakeOver checks, in a program that another one became, that the two belong

@@ -45,7 +45,14 @@ type gpus struct {
 	count func() (n int, fault error)
 	info  func(ordinal int) (driver.Info, error)
 	open  func(ordinal int) (driver.Device, error)
+	left  bool // all devices are the CPU
 }
+
+// Leave has this process compute on the CPU whatever is configured: a GPU has failed.
+func (g *gpus) Leave() { g.left, g.count = true, func() (int, error) { return 0, nil } }
+
+// Left says whether that is so.
+func (g *gpus) Left() bool { return g.left }
 
 // GpusOf returns GPUs that are counted once, and described again only where two ask at once.
 func GpusOf(count func() (int, error), info func(ordinal int) (driver.Info, error), open func(ordinal int) (driver.Device, error)) *gpus {
@@ -83,6 +90,8 @@ var Machine = GpusOf(driver.Count, driver.Describe, driver.Open)
 func deviceOf(name string) (d Device) {
 	numbers, gpu := strings.CutPrefix(name, "cuda:")
 	switch {
+	case Machine.left:
+		return onCPU
 	case name == "cuda":
 		return Device{0}
 	case !gpu:

@@ -97,6 +97,20 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TestLeave: a process that goes on after a fault computes on the CPU, whatever is asked for.
+func TestLeave(t *testing.T) {
+	withGPUs(t, driver.Info{Name: "NVIDIA H200", Major: 9})
+	for _, want := range []string{"cuda:0", "cpu"} {
+		for _, devices := range []string{"auto,auto", "cuda:0,cuda", "cuda:all,cuda:0"} {
+			c := runtest.Resolve(t, t.TempDir(), "--net=16x1 --devices="+devices).Config
+			if trainer, player := TrainerDevice(c).String(), PlayerDevice(c).String(); trainer != want || player != want || Machine.Left() != (want == "cpu") {
+				t.Errorf("--devices %s: training on %s, players on %s, want %s", devices, trainer, player, want)
+			}
+		}
+		Machine.Leave()
+	}
+}
+
 // TestDeviceOfNet: auto and a GPU that is asked for follow the net that a run begins with,
 // of a file in the configuration or of the run.
 func TestDeviceOfNet(t *testing.T) {

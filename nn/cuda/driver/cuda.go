@@ -126,7 +126,7 @@ func (g *gpu) do(call string, f func() error) error {
 	if err == nil {
 		err = failed(call, f())
 	}
-	if errors.Is(err, errFault) {
+	if errors.Is(err, ErrFault) {
 		g.faulted.Store(true)
 		return fmt.Errorf("%w; this process cannot use cuda:%d any more, start it again", err, g.info.Ordinal)
 	}

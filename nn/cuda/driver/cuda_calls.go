@@ -38,7 +38,6 @@ static CUresult load_logged(const char *ptx, char *log, size_t bytes) {
 import "C"
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -62,10 +61,7 @@ func (r result) Error() string {
 // tensorMemoryLeak is CUDA_ERROR_TENSOR_MEMORY_LEAK, which headers have from 12.8 on.
 const tensorMemoryLeak = 721
 
-// errFault is wrapped by errors after which a context answers every call with them.
-var errFault = errors.New("fault of the device")
-
-// Unwrap makes an allocation that found no room ErrOutOfMemory.
+// Unwrap makes an allocation that found no room ErrOutOfMemory, and what no context survives ErrFault.
 func (r result) Unwrap() error {
 	switch r {
 	case C.CUDA_ERROR_OUT_OF_MEMORY:
@@ -75,7 +71,7 @@ func (r result) Unwrap() error {
 		C.CUDA_ERROR_LAUNCH_TIMEOUT, C.CUDA_ERROR_ECC_UNCORRECTABLE, C.CUDA_ERROR_NVLINK_UNCORRECTABLE,
 		C.CUDA_ERROR_DEVICE_UNAVAILABLE, C.CUDA_ERROR_CONTEXT_IS_DESTROYED, C.CUDA_ERROR_SYSTEM_NOT_READY, C.CUDA_ERROR_EXTERNAL_DEVICE, C.CUDA_ERROR_UNKNOWN,
 		tensorMemoryLeak:
-		return errFault
+		return ErrFault
 	}
 	return nil
 }

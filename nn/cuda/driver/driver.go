@@ -15,6 +15,7 @@ import "errors"
 var (
 	ErrOutOfMemory = errors.New("out of device memory")
 	ErrNoDevice    = errors.New("no such CUDA device")
+	ErrFault       = errors.New("fault of the device") // after which a context answers every call with it
 )
 
 // Ptr is an address in device memory; 0 is none.
