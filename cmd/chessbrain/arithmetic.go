@@ -65,7 +65,7 @@ func setTier(flag, name string) error {
 // bindPrecision adds --precision to a command that works without a run's
 // configuration.
 func bindPrecision(c *cobra.Command, name *string) {
-	c.Flags().StringVar(name, "precision", autoName, "of the convolutions' products: auto (bf16 where the CPU has it), fp32 or bf16")
+	c.Flags().StringVar(name, "precision", autoName, "of the convolutions' products: auto (bf16 where the CPU is faster in it), fp32 or bf16")
 }
 
 // warnLacking says that the precision in use is not the one that was asked for.
@@ -81,7 +81,7 @@ func bindPlayDevice(c *cobra.Command, device *string, usual string, precision *s
 	f := c.Flags()
 	f.StringVar(device, "device", usual, "where nets are evaluated: cpu, cuda, cuda:N, or auto = the first GPU where there is one")
 	if precision != nil {
-		f.StringVar(precision, "precision", autoName, "of the convolutions' products: auto (bf16 where the device has it), fp32 or bf16; on a GPU fp16, too")
+		f.StringVar(precision, "precision", autoName, "of the convolutions' products: auto (bf16 where the device is faster in it), fp32 or bf16; on a GPU fp16, too")
 	}
 }
 

@@ -41,8 +41,11 @@ func diagnose(c *cobra.Command, _ []string) error {
 		say("", "! %v", err)
 	}
 	precision, bf16 := kernel.FP32, "no products in these kernels (they need AVX512_BF16 or AMX_BF16, and on arm64 FEAT_BF16): everything is computed in fp32"
-	if kernel.HasBF16() {
+	switch {
+	case kernel.PrefersBF16():
 		precision, bf16 = kernel.BF16, "yes: training and self-play use it unless told otherwise (--no-amp, --precision fp32)"
+	case kernel.HasBF16():
+		bf16 = "yes, but slower than fp32, in which everything is computed unless told otherwise (--amp bf16, --precision bf16)"
 	}
 	say("bf16", "%s", bf16)
 	if total, free, ok := bench.Memory(); ok {
@@ -55,8 +58,8 @@ func diagnose(c *cobra.Command, _ []string) error {
 		say("disk", "! %v", err)
 	}
 	say("speed", "%.0f GFLOP/s fp32 peak a core", kernel.PeakGFLOPS(200*time.Millisecond, kernel.FP32))
-	if precision == kernel.BF16 {
-		say("", "%.0f GFLOP/s bf16 peak a core", kernel.PeakGFLOPS(200*time.Millisecond, precision))
+	if kernel.HasBF16() {
+		say("", "%.0f GFLOP/s bf16 peak a core", kernel.PeakGFLOPS(200*time.Millisecond, kernel.BF16))
 	}
 	w.Flush()
 	batch := 64

@@ -19,7 +19,7 @@ import (
 // ErrOptions is wrapped by every error about what was asked for.
 var ErrOptions = errors.New("benchmark options")
 
-// PrecisionAuto is bf16 where the tier has it; of kernels both.
+// PrecisionAuto is bf16 where the tier is faster in it; of kernels both.
 const PrecisionAuto = "auto"
 
 // Bounds of Options. Memory grows with all of them.
@@ -59,7 +59,7 @@ func inRange(what string, n, low, high int) error {
 
 // checkPrecision refuses unknown names.
 func checkPrecision(name string) error {
-	if name == "" || name == PrecisionAuto {
+	if byItself(name) {
 		return nil
 	}
 	if _, err := kernel.ParsePrecision(name); err != nil {
@@ -70,19 +70,21 @@ func checkPrecision(name string) error {
 
 // Precision returns what a name that Options accepts means in the active tier.
 func Precision(name string) kernel.Precision {
-	if name == kernel.FP32.String() || !kernel.HasBF16() {
-		return kernel.FP32
+	if name == kernel.BF16.String() && kernel.HasBF16() || byItself(name) && kernel.PrefersBF16() {
+		return kernel.BF16
 	}
-	return kernel.BF16
+	return kernel.FP32
 }
+
+// byItself says whether a name leaves the choice.
+func byItself(name string) bool { return name == "" || name == PrecisionAuto }
 
 // precisions returns those that the kernels are measured in.
 func (o *Options) precisions() []kernel.Precision {
-	p := Precision(o.Precision)
-	if p == kernel.BF16 && (o.Precision == "" || o.Precision == PrecisionAuto) {
+	if byItself(o.Precision) && kernel.HasBF16() {
 		return []kernel.Precision{kernel.FP32, kernel.BF16}
 	}
-	return []kernel.Precision{p}
+	return []kernel.Precision{Precision(o.Precision)}
 }
 
 func checkDuration(d time.Duration) error {

@@ -35,7 +35,7 @@ const (
 type SelfPlay_Precision int32
 
 const (
-	// That of training.amp, which by default is bf16 where the device has it, else fp32.
+	// That of training.amp, which by default is bf16 where the device is faster in it, else fp32.
 	SelfPlay_AUTO SelfPlay_Precision = 0
 	// float32 factors.
 	SelfPlay_FP32 SelfPlay_Precision = 1
@@ -840,7 +840,7 @@ func (Training_Optimizer) EnumDescriptor() ([]byte, []int) {
 type Training_AMP int32
 
 const (
-	// bf16 where the device has it, else fp32 without a word.
+	// bf16 where the device is faster in it, else fp32 without a word.
 	Training_AUTO Training_AMP = 0
 	// The same, with a warning where the device lacks it.
 	Training_ON Training_AMP = 1
@@ -1742,7 +1742,7 @@ type SelfPlay struct {
 	// Where games start.
 	Openings *Openings `protobuf:"bytes,11,opt,name=openings" json:"openings,omitempty"`
 	// Products of the net that plays: FP32, BF16 or FP16 (fp32 with a warning where the device lacks them), or AUTO = as
-	// training.amp says, BF16 where the device has it and nothing is said.
+	// training.amp says, BF16 where the device is faster in it and nothing is said.
 	Precision *SelfPlay_Precision `protobuf:"varint,12,opt,name=precision,enum=chessbrain.config.v1.SelfPlay_Precision,def=0" json:"precision,omitempty"`
 	// Simulations by the age of the run, "32@0,100@200,400@1000": from each number after @ on so many. Empty =
 	// mcts.simulations throughout.
@@ -5696,7 +5696,7 @@ type Training struct {
 	OnGpuFault *Training_OnGPUFault `protobuf:"varint,44,opt,name=on_gpu_fault,json=onGpuFault,enum=chessbrain.config.v1.Training_OnGPUFault,def=0" json:"on_gpu_fault,omitempty"`
 	// Threads of the trainer on the CPU; 0 = all. Results do not depend on it.
 	Threads *int32 `protobuf:"varint,5,opt,name=threads,def=0" json:"threads,omitempty"`
-	// Mixed precision: AUTO = bf16 products with fp32 weights and sums where the device has them; BF16 (or ON) = the same,
+	// Mixed precision: AUTO = bf16 products with fp32 weights and sums where the device is faster in them; BF16 (or ON) = the same,
 	// with a warning where it lacks them; FP16 = fp16 products and a dynamic loss scale, for GPUs; OFF = fp32 everywhere, in
 	// self-play too.
 	Amp *Training_AMP `protobuf:"varint,6,opt,name=amp,enum=chessbrain.config.v1.Training_AMP,def=0" json:"amp,omitempty"`
@@ -8080,7 +8080,7 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\tModelKind\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
 	"\n" +
-	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\xb5\x1c\n" +
+	"conv_tower\x18\x02 \x01(\v2\x1f.chessbrain.config.v1.ConvTowerR\tconvTower\"\xba\x1c\n" +
 	"\bTraining\x12W\n" +
 	"\x06source\x18\x01 \x01(\x0e2%.chessbrain.config.v1.Training.Source:\bSELFPLAYB\x0e\x92\xb5\x18\n" +
 	"\n" +
@@ -8103,12 +8103,12 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\fon-gpu-fault\x18\tR\n" +
 	"onGpuFault\x128\n" +
 	"\athreads\x18\x05 \x01(\x05:\x010B\x1b\x8a\xb5\x18\b[0,4096]\x92\xb5\x18\v\n" +
-	"\athreads\x18\tR\athreads\x12\xe2\x02\n" +
-	"\x03amp\x18\x06 \x01(\x0e2\".chessbrain.config.v1.Training.AMP:\x04AUTOB\xa5\x02\x92\xb5\x18J\n" +
+	"\athreads\x18\tR\athreads\x12\xe7\x02\n" +
+	"\x03amp\x18\x06 \x01(\x0e2\".chessbrain.config.v1.Training.AMP:\x04AUTOB\xaa\x02\x92\xb5\x18J\n" +
 	"\x06no-amp\x12\x06NO_AMP\x18\n" +
-	"*1Use fp32 everywhere, in training and in self-play2\x03OFF\x92\xb5\x18\xd2\x01\n" +
+	"*1Use fp32 everywhere, in training and in self-play2\x03OFF\x92\xb5\x18\xd7\x01\n" +
 	"\x03amp\x18\n" +
-	"*\xb5\x01Mixed precision: bf16, fp16 (GPUs, with loss scaling) or off; alone it means bf16. The device that lacks it computes in fp32, with a warning (without the flag: bf16 where it has it)2\x02ON:\rbf16|fp16|offR\x03amp\x12P\n" +
+	"*\xba\x01Mixed precision: bf16, fp16 (GPUs, with loss scaling) or off; alone it means bf16. The device that lacks it computes in fp32, with a warning (without the flag: bf16 where that is faster)2\x02ON:\rbf16|fp16|offR\x03amp\x12P\n" +
 	"\n" +
 	"batch_size\x18\a \x01(\x05:\x0216B-\x8a\xb5\x18\t[1,65536]\x92\xb5\x18\x1c\n" +
 	"\n" +

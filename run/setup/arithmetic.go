@@ -59,19 +59,20 @@ func wantedByPlayers(c *config.Config) wanted {
 
 // trainerPrecision is the wanted one where the trainer's device has it, else fp32.
 func trainerPrecision(c *config.Config) device.Precision {
-	return TrainerDevice(c).orFP32(wantedPrecision(c).Precision)
+	return TrainerDevice(c).precision(wantedPrecision(c))
 }
 
 // playerPrecision is that of the evaluators of self-play.
 func playerPrecision(c *config.Config) device.Precision {
-	return PlayerDevice(c).orFP32(wantedByPlayers(c).Precision)
+	return PlayerDevice(c).precision(wantedByPlayers(c))
 }
 
-func (p Device) orFP32(want device.Precision) device.Precision {
-	if p.supports(want) {
-		return want
+// precision is the wanted one where p has it, and where it is only a default is no slower with it.
+func (p Device) precision(want wanted) device.Precision {
+	if !p.supports(want.Precision) || !want.firmly && p.isCPU() && !kernel.PrefersBF16() {
+		return device.FP32
 	}
-	return device.FP32
+	return want.Precision
 }
 
 // LacksPrecision returns a warning where a precision was asked for by one that works

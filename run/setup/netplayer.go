@@ -28,7 +28,7 @@ func OpenNetPlayer(c *config.Config, net *nn.Net) (*NetPlayer, error) {
 	var err error
 	auto := c.GetSelfplay().GetProducerDevice() == "auto" && c.GetTraining().GetDevice() == "auto"
 	if auto && cuda.Computes(net.Arch) != nil { // a CPU; a GPU that somebody asked for refuses it
-		p.inference = CpuInference{kernelPrecision(onCPU.orFP32(wantedByPlayers(c).Precision))}
+		p.inference = CpuInference{kernelPrecision(onCPU.precision(wantedByPlayers(c)))}
 	} else if p.inference, err = OpenInference(c); err != nil {
 		return nil, err
 	}

@@ -61,27 +61,30 @@ func TestArithmeticAtResume(t *testing.T) {
 	}
 }
 
-// TestPrecision: what each setting means where there are bf16 products and where
-// there are none, and whether that needs a word.
+// TestPrecision: what each setting means where there are bf16 products, where these are
+// faster, and where there are none, and whether that needs a word.
 func TestPrecision(t *testing.T) {
 	for _, tier := range []kernel.Tier{kernel.Generic, kernel.BestTier()} {
 		kerneltest.InTier(t, tier)
-		has := "fp32"
+		has, usual := "fp32", "fp32"
 		if kernel.HasBF16() {
 			has = "bf16"
+		}
+		if kernel.PrefersBF16() {
+			usual = "bf16"
 		}
 		for _, c := range []struct {
 			text, trainer, players string
 			asked                  string // field that asks for bf16
 		}{
-			{"seed: 7", has, has, ""},
+			{"seed: 7", usual, usual, ""},
 			{"training { amp: ON }", has, has, "training.amp"},
 			{"training { amp: OFF }", "fp32", "fp32", ""},
 			{"training { amp: BF16 }", has, has, "training.amp"},
 			{"training { amp: FP16 }", "fp32", "fp32", "training.amp"}, // no CPU has it
-			{"selfplay { precision: FP16 }", has, "fp32", "selfplay.precision"},
-			{"selfplay { precision: FP32 }", has, "fp32", ""},
-			{"selfplay { precision: BF16 }", has, has, "selfplay.precision"},
+			{"selfplay { precision: FP16 }", usual, "fp32", "selfplay.precision"},
+			{"selfplay { precision: FP32 }", usual, "fp32", ""},
+			{"selfplay { precision: BF16 }", usual, has, "selfplay.precision"},
 			{"selfplay { precision: FP32 } training { amp: ON }", has, "fp32", "training.amp"},
 			{"selfplay { precision: BF16 } training { amp: OFF }", "fp32", "fp32", ""},
 		} {
