@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+
+	"github.com/chessbrain/chessbrain/encoding"
 )
 
 // Initial values that are not 0 or 1.
@@ -21,13 +23,28 @@ const (
 	// initialMovesLeft is the bias of the moves-left output, in plies: the final
 	// ReLU would pass no gradient to a head that starts below 0.
 	initialMovesLeft = 40
+	// moveLogit is what smolgen adds at first to a square that a head's piece reaches: 20
+	// times the attention of one that it does not reach.
+	moveLogit = 3
+	// moveGain is how much of that the position changes at first.
+	moveGain = 0.1
 )
+
+// pieceMoves say which squares so many files and ranks away a rook, a bishop, a knight and
+// a king reach on an empty board.
+var pieceMoves = []func(files, ranks int) bool{
+	func(files, ranks int) bool { return files == 0 != (ranks == 0) },
+	func(files, ranks int) bool { return files == ranks && files > 0 },
+	func(files, ranks int) bool { return files*ranks == 2 },
+	func(files, ranks int) bool { return max(files, ranks) == 1 },
+}
 
 // Init returns a fresh net: weights are normal with variance 2/fan-in (He et al. 2015),
 // 1/fan-in before a sigmoid and of queries and keys, 0.16/fan-in in an encoder's other
 // layers, a twentieth of the deviation in the last layer of each head; gamma and var are
 // 1, everything else 0, but the moves-left output's bias 40 plies. A sparse net's table
-// has deviation 0.1, and zeros for moves. Every parameter has its own PCG stream, seeded with (seed, FNV-1a of
+// has deviation 0.1, and zeros for moves. With smolgen heads begin with the squares that
+// pieces reach, see beginWithMoves. Every parameter has its own PCG stream, seeded with (seed, FNV-1a of
 // its name): the same name, shape and seed give the same numbers in every architecture. a
 // must be valid.
 func Init(a Arch, seed uint64) *Net {
@@ -48,7 +65,36 @@ func Init(a Arch, seed uint64) *Net {
 			p.Data[0] = initialMovesLeft
 		}
 	}
+	for i, b := range a.Blocks {
+		if b.Kind == BlockSmolgen {
+			n.beginWithMoves(BlockName(i)+".smolgen.ln2", b)
+		}
+	}
 	return n
+}
+
+// beginWithMoves has smolgen begin with how pieces move, which it would have to find out: its
+// first units are the squares that each of pieceMoves reaches, and head h begins with unit h
+// modulo their number. norm is the layer norm before.
+func (n *Net) beginWithMoves(norm string, b Block) {
+	weight, gamma, beta := n.Get("smolgen.weight"), n.Get(norm+".gamma"), n.Get(norm+".beta")
+	pieces := min(len(pieceMoves), b.SmolgenUnits)
+	for u, reaches := range pieceMoves[:pieces] {
+		for i := range encoding.NumSquares * encoding.NumSquares {
+			from, to := i/encoding.NumSquares, i%encoding.NumSquares
+			files, ranks := from%8-to%8, from/8-to/8
+			weight[i*b.SmolgenUnits+u] = 0
+			if reaches(max(files, -files), max(ranks, -ranks)) {
+				weight[i*b.SmolgenUnits+u] = moveLogit
+			}
+		}
+		for h := range b.Heads {
+			gamma[h*b.SmolgenUnits+u] = moveGain
+		}
+	}
+	for h := range b.Heads {
+		beta[h*b.SmolgenUnits+h%pieces] = 1
+	}
 }
 
 // Zero returns a net whose numbers are all 0. a must be valid.
@@ -68,6 +114,8 @@ func deviation(s ParamSpec) float64 {
 		return sparseDeviation
 	case "policy.moves.weight", "policy.kinds.weight", "policy.conv2.weight", "policy.fc.weight", "policy.q.weight", "value.fc2.weight", "value.error.weight", "value.categories.weight", "moves_left.fc2.weight":
 		return outputGain * math.Sqrt(2/fanIn)
+	case "smolgen.weight": // Glorot and Bengio 2010
+		return math.Sqrt(2 / float64(s.Shape[0]+s.Shape[1]))
 	}
 	switch part := s.Name[:len(s.Name)-len(".weight")]; {
 	case strings.HasSuffix(part, ".se.fc2"):

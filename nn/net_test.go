@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/chessbrain/chessbrain/encoding"
 )
 
 // sample returns a net with numbers everywhere.
@@ -207,5 +209,41 @@ func TestCheckFinite(t *testing.T) {
 	n.Params[4].Data[1] = float32(math.Inf(1))
 	if err := n.CheckFinite(); !errors.Is(err, ErrNotFinite) || !strings.Contains(err.Error(), "input.bn.var[1]") {
 		t.Error(err)
+	}
+}
+
+// TestSmolgenBegins: the first heads look where pieces go, three of them together where the
+// fixed map of the squares says, and the fifth begins as the first.
+func TestSmolgenBegins(t *testing.T) {
+	a := mustParse(t, "40x1x5h-smolgen")
+	units := a.Blocks[1].SmolgenUnits
+	n := Init(a, 1)
+	weight, beta := n.Get("smolgen.weight"), n.Get(BlockName(1)+".smolgen.ln2.beta")
+	reaches := func(head, from, to int) bool {
+		sum := float32(0)
+		for u := range units {
+			sum += beta[head*units+u] * weight[(from*64+to)*units+u]
+		}
+		if sum != 0 && sum != moveLogit {
+			t.Fatalf("head %d begins with %v from %d to %d", head, sum, from, to)
+		}
+		return sum > 0
+	}
+	for from := range 64 {
+		queenOrKnight := encoding.SquareMap(from)
+		for to := range 64 {
+			some := reaches(0, from, to) || reaches(1, from, to) || reaches(2, from, to)
+			if some != (queenOrKnight[to] == 1) || reaches(3, from, to) && !some || reaches(4, from, to) != reaches(0, from, to) {
+				t.Fatalf("from %d to %d", from, to)
+			}
+		}
+	}
+	for move, heads := range map[string]string{"a1a8": "0", "a1a2": "03", "a1h8": "1", "a1b2": "13", "a1b3": "2", "a1c4": ""} {
+		square := func(s string) int { return int(s[0]-'a') + 8*int(s[1]-'1') }
+		for head := range 4 {
+			if got := reaches(head, square(move[:2]), square(move[2:])); got != strings.Contains(heads, fmt.Sprint(head)) {
+				t.Errorf("head %d, %s: %v", head, move, got)
+			}
+		}
 	}
 }
