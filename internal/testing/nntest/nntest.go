@@ -55,7 +55,7 @@ func Net(a nn.Arch, seed uint64) *nn.Net {
 			p := &net.Params[i].Data[j]
 			switch s.Kind {
 			case nn.Gamma, nn.Var:
-				*p = float32(.7 + .6*rng.Float64())
+				*p *= float32(.7 + .6*rng.Float64())
 			case nn.Bias, nn.Beta, nn.Mean:
 				*p += float32(.2 * rng.NormFloat64())
 			}
