@@ -41,12 +41,12 @@ var pieceMoves = []func(files, ranks int) bool{
 
 // Init returns a fresh net: weights are normal with variance 2/fan-in (He et al. 2015),
 // 1/fan-in before a sigmoid and of queries and keys, 0.16/fan-in in an encoder's other
-// layers, a twentieth of the deviation in the last layer of each head; gamma and var are
-// 1, everything else 0, but the moves-left output's bias 40 plies. A sparse net's table
-// has deviation 0.1, and zeros for moves. With smolgen heads begin with the squares that
-// pieces reach, see beginWithMoves. Every parameter has its own PCG stream, seeded with (seed, FNV-1a of
-// its name): the same name, shape and seed give the same numbers in every architecture. a
-// must be valid.
+// layers, 2/(fan-in + fan-out) in smolgen's last one, a twentieth of the deviation in the
+// last layer of each head; gamma and var are 1, everything else 0, but the moves-left
+// output's bias 40 plies. A sparse net's table has deviation 0.1, and zeros for moves.
+// Smolgen begins with how pieces move (beginWithMoves). Every parameter has its own PCG
+// stream, seeded with (seed, FNV-1a of its name): the same name, shape and seed give the
+// same numbers in every architecture. a must be valid.
 func Init(a Arch, seed uint64) *Net {
 	n := Zero(a)
 	for i, s := range Specs(a) {
