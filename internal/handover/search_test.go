@@ -63,3 +63,14 @@ func TestFindProgram(t *testing.T) {
 		t.Errorf("found %q, want %q", path, want)
 	}
 }
+
+// TestAfterFault: it is said once, and not to programs that this one starts.
+func TestAfterFault(t *testing.T) {
+	t.Setenv(faultVar, "1")
+	if first, second := AfterFault(), AfterFault(); !first || second {
+		t.Errorf("after a fault: %v, then %v", first, second)
+	}
+	if _, there := os.LookupEnv(faultVar); there {
+		t.Errorf("%s is handed on", faultVar)
+	}
+}

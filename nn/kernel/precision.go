@@ -34,7 +34,7 @@ func HasBF16() bool { return multipliesBF16(ActiveTier()) }
 
 // PrefersBF16 says whether the active tier multiplies bfloat16 numbers faster than float32
 // ones. Intel's CPUs that have tiles do so by tiles alone: in AVX-512, which is left where a
-// virtual machine hides the tiles, at half the rate.
+// virtual machine hides the tiles, at half the rate. On NEON it is taken to be so.
 func PrefersBF16() bool { return HasBF16() && (ActiveTier() != AVX512 || fastBF16()) }
 
 // fastBF16 compares the peaks of AVX-512, half a millisecond once: they differ by two, either way.

@@ -7,22 +7,13 @@ import (
 
 // TestPrefersBF16: what is preferred is what this core does more of, in each tier.
 func TestPrefersBF16(t *testing.T) {
-	old := ActiveTier()
-	t.Cleanup(func() {
-		if err := SetTier(old); err != nil {
-			t.Error(err)
-		}
-	})
-	for _, tier := range Tiers() {
-		if err := SetTier(tier); err != nil {
-			t.Fatal(err)
-		}
-		want := tier == NEON && HasBF16() // which is not measured
-		if tier >= AVX512 && HasBF16() {
+	forTiers(t, func(t *testing.T) {
+		want := HasBF16() // not measured, but for amd64's
+		if ActiveTier() >= AVX512 && want {
 			want = PeakGFLOPS(20*time.Millisecond, BF16) > PeakGFLOPS(20*time.Millisecond, FP32)
 		}
 		if got := PrefersBF16(); got != want {
-			t.Errorf("%s: bf16 is preferred: %v, want %v", tier, got, want)
+			t.Errorf("bf16 is preferred: %v, want %v", got, want)
 		}
-	}
+	})
 }
