@@ -474,3 +474,15 @@ func equalInts(a, b []int) bool {
 	}
 	return true
 }
+
+// TestSmolgenSizes: a name means Leela's sizes for wide nets and smaller ones for others.
+func TestSmolgenSizes(t *testing.T) {
+	for name, want := range map[string][2]int{
+		"8x1x2h": {8, 16}, "64x1x4h": {8, 16}, "96x1x4h": {16, 48}, "128x1x4h": {16, 64}, "256x1x8h": {32, 256}, "768x1x24h": {32, 256},
+	} {
+		b := mustParse(t, name+"-smolgen").Blocks[1]
+		if b.Compressed != want[0] || b.SmolgenHidden != want[1] || b.SmolgenUnits != want[1] {
+			t.Errorf("%s: %d, %d and %d, want %d", name, b.Compressed, b.SmolgenHidden, b.SmolgenUnits, want)
+		}
+	}
+}

@@ -190,10 +190,16 @@ func (a *Arch) extend(suffix string) bool {
 		return true
 	}
 	for i := range a.Blocks[1:] {
-		b := &a.Blocks[1+i]
-		b.Kind, b.Compressed, b.SmolgenHidden, b.SmolgenUnits, b.SmolgenActivation = BlockSmolgen, 32, 256, 256, Swish
+		a.Blocks[1+i].AddSmolgen(a.Width())
 	}
 	return true
+}
+
+// AddSmolgen gives an encoder of so many channels a smolgen: from 256 on of the sizes of
+// Leela's T1, smaller ones for a smaller net, which would else be smolgen for the most part.
+func (b *Block) AddSmolgen(width int) {
+	units := min(256, (width*width+4095)/4096*16) // other sizes than multiples of 16 take slow kernels
+	b.Kind, b.Compressed, b.SmolgenHidden, b.SmolgenUnits, b.SmolgenActivation = BlockSmolgen, min(32, (width+63)/64*8), units, units, Swish
 }
 
 // attentionName is the beginning of an attention net's name.

@@ -115,19 +115,24 @@ def norm(layer, x):
     return layer(x.to(layer.weight.dtype))
 
 
+def smolgen_units(width):
+    return min(256, (width * width + 4095) // 4096 * 16)
+
+
 class Smolgen(nn.Module):
     """What an encoder adds to the products of queries and keys; `shared` is of all encoders."""
 
     def __init__(self, width, heads, shared):
         super().__init__()
         self.heads, self.shared = heads, [shared]  # no parameter of this module
-        self.compress = nn.Linear(width, 32, bias=False)
-        self.fc1, self.ln1 = nn.Linear(64 * 32, 256), nn.LayerNorm(256, eps=1e-3)
-        self.fc2, self.ln2 = nn.Linear(256, heads * 256), nn.LayerNorm(heads * 256, eps=1e-3)
+        channels, units = min(32, (width + 63) // 64 * 8), smolgen_units(width)
+        self.compress = nn.Linear(width, channels, bias=False)
+        self.fc1, self.ln1 = nn.Linear(64 * channels, units), nn.LayerNorm(units, eps=1e-3)
+        self.fc2, self.ln2 = nn.Linear(units, heads * units), nn.LayerNorm(heads * units, eps=1e-3)
 
     def forward(self, x):
         y = norm(self.ln1, functional.silu(self.fc1(self.compress(x).flatten(1))))
-        y = norm(self.ln2, functional.silu(self.fc2(y))).view(x.shape[0], self.heads, 256)
+        y = norm(self.ln2, functional.silu(self.fc2(y))).view(x.shape[0], self.heads, -1)
         return self.shared[0](y).view(x.shape[0], self.heads, 64, 64)
 
 
@@ -167,7 +172,7 @@ class AttentionNet(nn.Module):
         self.scale = width**-0.5
         self.embedding = nn.Linear(PLANES + 64, width)
         self.mul, self.add = nn.Parameter(torch.ones(64, width)), nn.Parameter(torch.zeros(64, width))
-        self.shared = nn.Linear(256, 64 * 64, bias=False) if smolgen else None
+        self.shared = nn.Linear(smolgen_units(width), 64 * 64, bias=False) if smolgen else None
         self.body = nn.Sequential(*[Encoder(width, encoders, heads, self.shared) for _ in range(encoders)])
         self.policy, self.q, self.k = nn.Linear(width, width), nn.Linear(width, width), nn.Linear(width, width)
         self.promotion = nn.Linear(width, 3, bias=False)

@@ -5245,7 +5245,7 @@ type Arch_ConvTower struct {
 type Arch_Attention struct {
 	// Attention net like Leela's since 2022, which CPUs train, in the place of conv_tower.
 	// Example: attention { width: 64 encoders: 4 heads: 4 hidden: 0 hidden_activation: RELU positions: 0 gated: true
-	// Example:   smolgen: false compressed: 32 smolgen_hidden: 256 smolgen_units: 256 smolgen_activation: SWISH }
+	// Example:   smolgen: false compressed: 0 smolgen_hidden: 0 smolgen_units: 0 smolgen_activation: SWISH }
 	Attention *AttentionBody `protobuf:"bytes,3,opt,name=attention,oneof"`
 }
 
@@ -5426,12 +5426,12 @@ type AttentionBody struct {
 	HiddenActivation *AttentionBody_Activation `protobuf:"varint,5,opt,name=hidden_activation,json=hiddenActivation,enum=chessbrain.config.v1.AttentionBody_Activation,def=0" json:"hidden_activation,omitempty"`
 	// Whether how squares attend depends on the whole position, too.
 	Smolgen *bool `protobuf:"varint,6,opt,name=smolgen,def=0" json:"smolgen,omitempty"`
-	// Channels that smolgen reads of each square.
-	Compressed *int32 `protobuf:"varint,7,opt,name=compressed,def=32" json:"compressed,omitempty"`
-	// Units that smolgen makes of all squares.
-	SmolgenHidden *int32 `protobuf:"varint,8,opt,name=smolgen_hidden,json=smolgenHidden,def=256" json:"smolgen_hidden,omitempty"`
-	// Units of each head that smolgen makes of those.
-	SmolgenUnits *int32 `protobuf:"varint,9,opt,name=smolgen_units,json=smolgenUnits,def=256" json:"smolgen_units,omitempty"`
+	// Channels that smolgen reads of each square; 0 = an eighth of the width, at most 32.
+	Compressed *int32 `protobuf:"varint,7,opt,name=compressed,def=0" json:"compressed,omitempty"`
+	// Units that smolgen makes of all squares; 0 = width squared / 256, at most 256.
+	SmolgenHidden *int32 `protobuf:"varint,8,opt,name=smolgen_hidden,json=smolgenHidden,def=0" json:"smolgen_hidden,omitempty"`
+	// Units of each head that smolgen makes of those; 0 = width squared / 256, at most 256.
+	SmolgenUnits *int32 `protobuf:"varint,9,opt,name=smolgen_units,json=smolgenUnits,def=0" json:"smolgen_units,omitempty"`
 	// Activation of both layers of smolgen: RELU, MISH, RELU2, SWISH or SELU.
 	SmolgenActivation *AttentionBody_Activation `protobuf:"varint,10,opt,name=smolgen_activation,json=smolgenActivation,enum=chessbrain.config.v1.AttentionBody_Activation,def=3" json:"smolgen_activation,omitempty"`
 	// Numbers about all men that a layer adds to each square's planes (dense embedding, 512 in Leela's nets); 0 = a fixed
@@ -5451,9 +5451,9 @@ const (
 	Default_AttentionBody_Hidden            = int32(0)
 	Default_AttentionBody_HiddenActivation  = AttentionBody_RELU
 	Default_AttentionBody_Smolgen           = bool(false)
-	Default_AttentionBody_Compressed        = int32(32)
-	Default_AttentionBody_SmolgenHidden     = int32(256)
-	Default_AttentionBody_SmolgenUnits      = int32(256)
+	Default_AttentionBody_Compressed        = int32(0)
+	Default_AttentionBody_SmolgenHidden     = int32(0)
+	Default_AttentionBody_SmolgenUnits      = int32(0)
 	Default_AttentionBody_SmolgenActivation = AttentionBody_SWISH
 	Default_AttentionBody_Positions         = int32(0)
 	Default_AttentionBody_Gated             = bool(true)
@@ -8050,19 +8050,19 @@ const file_internal_config_chessbrain_proto_rawDesc = "" +
 	"\fpolicy_units\x18\x02 \x01(\x05:\x0264B\f\x8a\xb5\x18\b[64,512]R\vpolicyUnits\x120\n" +
 	"\vvalue_units\x18\x03 \x01(\x05:\x0232B\v\x8a\xb5\x18\a[1,512]R\n" +
 	"valueUnits\x12(\n" +
-	"\bfeatures\x18\x04 \x01(\x05:\x012B\t\x8a\xb5\x18\x05[0,2]R\bfeatures\"\xcf\x05\n" +
+	"\bfeatures\x18\x04 \x01(\x05:\x012B\t\x8a\xb5\x18\x05[0,2]R\bfeatures\"\xca\x05\n" +
 	"\rAttentionBody\x12&\n" +
 	"\x05width\x18\x01 \x01(\x05:\x0264B\f\x8a\xb5\x18\b[1,4096]R\x05width\x12*\n" +
 	"\bencoders\x18\x02 \x01(\x05:\x014B\v\x8a\xb5\x18\a[1,256]R\bencoders\x12$\n" +
 	"\x05heads\x18\x03 \x01(\x05:\x014B\v\x8a\xb5\x18\a[1,256]R\x05heads\x12(\n" +
 	"\x06hidden\x18\x04 \x01(\x05:\x010B\r\x8a\xb5\x18\t[0,16384]R\x06hidden\x12a\n" +
 	"\x11hidden_activation\x18\x05 \x01(\x0e2..chessbrain.config.v1.AttentionBody.Activation:\x04RELUR\x10hiddenActivation\x12\x1f\n" +
-	"\asmolgen\x18\x06 \x01(\b:\x05falseR\asmolgen\x120\n" +
+	"\asmolgen\x18\x06 \x01(\b:\x05falseR\asmolgen\x12/\n" +
 	"\n" +
-	"compressed\x18\a \x01(\x05:\x0232B\f\x8a\xb5\x18\b[1,4096]R\n" +
-	"compressed\x129\n" +
-	"\x0esmolgen_hidden\x18\b \x01(\x05:\x03256B\r\x8a\xb5\x18\t[1,16384]R\rsmolgenHidden\x126\n" +
-	"\rsmolgen_units\x18\t \x01(\x05:\x03256B\f\x8a\xb5\x18\b[1,4096]R\fsmolgenUnits\x12d\n" +
+	"compressed\x18\a \x01(\x05:\x010B\f\x8a\xb5\x18\b[0,4096]R\n" +
+	"compressed\x127\n" +
+	"\x0esmolgen_hidden\x18\b \x01(\x05:\x010B\r\x8a\xb5\x18\t[0,16384]R\rsmolgenHidden\x124\n" +
+	"\rsmolgen_units\x18\t \x01(\x05:\x010B\f\x8a\xb5\x18\b[0,4096]R\fsmolgenUnits\x12d\n" +
 	"\x12smolgen_activation\x18\n" +
 	" \x01(\x0e2..chessbrain.config.v1.AttentionBody.Activation:\x05SWISHR\x11smolgenActivation\x12-\n" +
 	"\tpositions\x18\v \x01(\x05:\x010B\f\x8a\xb5\x18\b[0,4096]R\tpositions\x12\x1a\n" +

@@ -97,6 +97,13 @@ func inAttention(field string, set func(*nn.Arch, int)) limit {
 	}}
 }
 
+// optional is a size of an attention net of which 0 says: the usual one.
+func optional(field string, set func(*nn.Arch, int)) limit {
+	l := inAttention(field, func(a *nn.Arch, n int) { set(a, max(1, n)) })
+	l.sides = high
+	return l
+}
+
 func inTraining(path string, sides side, set func(*trainer.Config, float64)) limit {
 	return limit{"training." + path, sides, func(x float64) error {
 		c := trainer.Config{BatchSize: 1, GradAccumSteps: 1, Optimizer: trainer.OptimizerAdamW, Epsilon: 1, BNMomentum: 1,
@@ -231,11 +238,11 @@ var limits = []limit{
 	inAttention("width", func(a *nn.Arch, n int) { a.Blocks[0].Width = n }),
 	inAttention("encoders", func(a *nn.Arch, n int) { *a = nn.AttentionArch(64, n, 4) }),
 	inAttention("heads", func(a *nn.Arch, n int) { a.Blocks[1].Heads = n }),
-	{"model.arch.attention.hidden", high, inAttention("", func(a *nn.Arch, n int) { a.Blocks[1].Hidden = max(1, n) }).check},
-	inAttention("compressed", func(a *nn.Arch, n int) { a.Blocks[1].Compressed = n }),
-	inAttention("smolgen_hidden", func(a *nn.Arch, n int) { a.Blocks[1].SmolgenHidden = n }),
-	inAttention("smolgen_units", func(a *nn.Arch, n int) { a.Blocks[1].SmolgenUnits = n }),
-	{"model.arch.attention.positions", high, inAttention("", func(a *nn.Arch, n int) { a.Blocks[0].Positions = max(1, n) }).check},
+	optional("hidden", func(a *nn.Arch, n int) { a.Blocks[1].Hidden = n }),
+	optional("compressed", func(a *nn.Arch, n int) { a.Blocks[1].Compressed = n }),
+	optional("smolgen_hidden", func(a *nn.Arch, n int) { a.Blocks[1].SmolgenHidden = n }),
+	optional("smolgen_units", func(a *nn.Arch, n int) { a.Blocks[1].SmolgenUnits = n }),
+	optional("positions", func(a *nn.Arch, n int) { a.Blocks[0].Positions = n }),
 	inArch("value_channels", func(a *nn.Arch, n int) { a.Head(nn.Value).Channels = n }),
 	inArch("value_hidden", func(a *nn.Arch, n int) { a.Head(nn.Value).Hidden = n }),
 	inArch("moves_left_channels", func(a *nn.Arch, n int) { a.Head(nn.MovesLeft).Channels = n }),

@@ -81,8 +81,9 @@ func blocksOf(m *config.Arch) []nn.Block {
 	for i := range blocks[1:] {
 		e := &blocks[1+i]
 		if e.Hidden, e.HiddenActivation = hidden, word(b.GetHiddenActivation()); b.GetSmolgen() {
-			e.Kind, e.Compressed, e.SmolgenActivation = nn.BlockSmolgen, int(b.GetCompressed()), word(b.GetSmolgenActivation())
-			e.SmolgenHidden, e.SmolgenUnits = int(b.GetSmolgenHidden()), int(b.GetSmolgenUnits())
+			e.AddSmolgen(int(b.GetWidth()))
+			e.Compressed, e.SmolgenActivation = cmp.Or(int(b.GetCompressed()), e.Compressed), word(b.GetSmolgenActivation())
+			e.SmolgenHidden, e.SmolgenUnits = cmp.Or(int(b.GetSmolgenHidden()), e.SmolgenHidden), cmp.Or(int(b.GetSmolgenUnits()), e.SmolgenUnits)
 		}
 	}
 	return blocks
