@@ -108,16 +108,3 @@ var dtypes = map[string]struct {
 	"F16":  {2, func(b []byte) float32 { return Float16(binary.LittleEndian.Uint16(b)) }},
 	"BF16": {2, func(b []byte) float32 { return math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16) }},
 }
-
-// Float16 widens an IEEE binary16 number: 1 sign, 5 exponent, 10 fraction bits.
-func Float16(h uint16) float32 {
-	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10&31), uint32(h&1023)
-	switch exponent {
-	case 0: // zero and subnormal: fraction * 2^-24
-		f := float32(fraction) * (1.0 / (1 << 24))
-		return math.Float32frombits(math.Float32bits(f) | sign)
-	case 31: // infinity, NaN
-		return math.Float32frombits(sign | 0xff<<23 | fraction<<13)
-	}
-	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
-}

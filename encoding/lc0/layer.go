@@ -115,9 +115,9 @@ func encodeLayer(x []float32, e LayerEncoding) (*netpb.Layer, error) {
 		l.Params, _ = binary.Append(l.Params, binary.LittleEndian, x) // numbers have a size
 		return l, nil
 	}
-	round, infinite := toFloat16, uint16(0x7c00)
+	round, infinite := nn.ToFloat16, uint16(0x7c00)
 	if e == BFloat16 {
-		round, infinite = toBFloat16, 0x7f80
+		round, infinite = nn.ToBFloat16, 0x7f80
 	}
 	for i, v := range x {
 		h := round(v)
@@ -135,28 +135,4 @@ func toLinear16(v, lo, hi float32) uint16 {
 		return 0
 	}
 	return uint16(math.Round((float64(v) - float64(lo)) / (float64(hi) - float64(lo)) * 65535))
-}
-
-// toBFloat16 rounds a finite number to the nearest, ties to even.
-func toBFloat16(v float32) uint16 {
-	bits := math.Float32bits(v)
-	return uint16((bits + 0x7fff + bits>>16&1) >> 16)
-}
-
-// toFloat16 rounds a finite number to the nearest binary16, ties to even; what
-// rounds beyond 65504 becomes infinite.
-func toFloat16(v float32) uint16 {
-	bits := math.Float32bits(v)
-	sign := uint16(bits >> 16 & 0x8000)
-	a := math.Abs(float64(v))
-	if a < 1.0/(1<<14) { // subnormal: multiples of 2^-24; 1024 of them are the least normal number
-		return sign | uint16(math.RoundToEven(a*(1<<24)))
-	}
-	exponent := bits>>23&0xff - (127 - 15) // 1 and up
-	half := exponent<<10 + bits&(1<<23-1)>>13
-	rest, odd := bits&0x1fff, half&1
-	if rest > 0x1000 || rest == 0x1000 && odd == 1 {
-		half++ // a carry into the exponent is right
-	}
-	return sign | uint16(min(half, 0x7c00))
 }

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/chessbrain/chessbrain/encoding/lc0/netpb"
-	"github.com/chessbrain/chessbrain/nn"
 )
 
 func TestLinear16(t *testing.T) {
@@ -51,53 +50,6 @@ func TestDecodeLayerEncodings(t *testing.T) {
 	}
 	if got, err := decodeLayer(&netpb.Layer{MaxVal: proto.Float32(2), Params: []byte{0xff, 0xff}}, 1, 0); err != nil || got[0] != 2 {
 		t.Errorf("a layer that names no encoding, in a file that names none: %v, %v", got, err)
-	}
-}
-
-// Numbers with known binary16 and bfloat16 forms: IEEE 754-2008, ties to even.
-func TestRounding(t *testing.T) {
-	for _, c := range []struct {
-		in     float64
-		f16    uint16
-		bf16   uint16
-		reason string
-	}{
-		{1, 0x3c00, 0x3f80, "one"},
-		{-2, 0xc000, 0xc000, "minus two"},
-		{65504, 0x7bff, 0x4780, "the greatest binary16"},
-		{65519.996, 0x7bff, 0x4780, "just below the first infinity"},
-		{65520, 0x7c00, 0x4780, "the first infinity"},
-		{-1e30, 0xfc00, 0xf14a, "far beyond"},
-		{1.0 / (1 << 14), 0x0400, 0x3880, "the least normal number"},
-		{1.0 / (1 << 24), 0x0001, 0x3380, "the least subnormal number"},
-		{1.0 / (1 << 25), 0x0000, 0x3300, "half of it: a tie"},
-		{3.0 / (1 << 25), 0x0002, 0x33c0, "a tie to even"},
-		{0.99999 / (1 << 14), 0x0400, 0x3880, "rounds up into the normal numbers"},
-		{1 + 1.0/2048, 0x3c00, 0x3f80, "a tie down to even"},
-		{1 + 3.0/2048, 0x3c02, 0x3f80, "a tie up to even"},
-		{2 - 1.0/4096, 0x4000, 0x4000, "a carry into the exponent"},
-		{1 + 1.0/256, 0x3c04, 0x3f80, "bfloat16: a tie down to even"},
-		{1 + 3.0/256, 0x3c0c, 0x3f82, "bfloat16: a tie up to even"},
-		{math.Copysign(0, -1), 0x8000, 0x8000, "minus zero"},
-	} {
-		if got := toFloat16(float32(c.in)); got != c.f16 {
-			t.Errorf("%s: binary16 of %v is %#04x, want %#04x", c.reason, c.in, got, c.f16)
-		}
-		if got := toBFloat16(float32(c.in)); got != c.bf16 {
-			t.Errorf("%s: bfloat16 of %v is %#04x, want %#04x", c.reason, c.in, got, c.bf16)
-		}
-	}
-}
-
-// Every finite 16-bit number stands for itself.
-func TestRoundingKeeps(t *testing.T) {
-	for h := range 1 << 16 {
-		if v := nn.Float16(uint16(h)); v-v == 0 && toFloat16(v) != uint16(h) {
-			t.Fatalf("binary16 %#04x, %v, becomes %#04x", h, v, toFloat16(v))
-		}
-		if v := math.Float32frombits(uint32(h) << 16); v-v == 0 && toBFloat16(v) != uint16(h) {
-			t.Fatalf("bfloat16 %#04x, %v, becomes %#04x", h, v, toBFloat16(v))
-		}
 	}
 }
 

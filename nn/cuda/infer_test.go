@@ -12,7 +12,6 @@ import (
 	"github.com/chessbrain/chessbrain/internal/testing/nntest"
 	"github.com/chessbrain/chessbrain/internal/testing/reference"
 	"github.com/chessbrain/chessbrain/internal/testing/slow"
-	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/device"
 )
 
@@ -139,43 +138,6 @@ func TestSmallDevice(t *testing.T) {
 	evaluate(t, e, b)
 	want := reference.Forward(n, &b.Masks[0], &b.Scalars[0])
 	compare(t, b, 0, &want, tolerances[device.FP32], new(float64))
-}
-
-// The conversions agree with all binary16 numbers, and round to the nearest, ties to even.
-func TestStoredHalves(t *testing.T) {
-	for h := range uint32(1 << 16) {
-		if h&0x7c00 == 0x7c00 {
-			continue
-		}
-		if got := toFP16(nn.Float16(uint16(h))); got != uint16(h) {
-			t.Fatalf("binary16 %#04x comes back as %#04x", h, got)
-		}
-		if h&0x7fff == 0x7bff {
-			continue
-		}
-		// half way to the next one goes to the even one
-		low, high := nn.Float16(uint16(h)), nn.Float16(uint16(h+1))
-		even := uint16(h + h&1)
-		if got := toFP16((low + high) / 2); got != even {
-			t.Fatalf("half way above %#04x goes to %#04x, want %#04x", h, got, even)
-		}
-	}
-	for _, c := range []struct {
-		x    float32
-		half uint16
-	}{{65519, 0x7bff}, {65520, 0x7c00}, {-1e30, 0xfc00}, {1, 0x3c00}, {-0.5, 0xb800}, {0x1p-25, 0}, {0x1.8p-25, 1}} {
-		if got := toFP16(c.x); got != c.half {
-			t.Errorf("%g is %#04x in fp16, want %#04x", c.x, got, c.half)
-		}
-	}
-	for _, c := range []struct {
-		x    float32
-		bf16 uint16
-	}{{1, 0x3f80}, {1 + 0x1p-8, 0x3f80}, {1 + 0x1.8p-7, 0x3f82}, {1 + 0x1.04p-8, 0x3f81}, {-2, 0xc000}} {
-		if got := toBF16(c.x); got != c.bf16 {
-			t.Errorf("%g is %#04x in bf16, want %#04x", c.x, got, c.bf16)
-		}
-	}
 }
 
 func TestBuckets(t *testing.T) {

@@ -3,8 +3,8 @@ package cuda
 import (
 	"errors"
 	"fmt"
-	"math"
 
+	"github.com/chessbrain/chessbrain/nn"
 	"github.com/chessbrain/chessbrain/nn/cuda/driver"
 	"github.com/chessbrain/chessbrain/nn/cuda/kernels"
 )
@@ -73,32 +73,13 @@ func stored(t kernels.Type, v []float32) []byte {
 	if t == kernels.F32 {
 		return bytesOf(v)
 	}
-	round := toBF16
+	round := nn.ToBFloat16
 	if t == kernels.FP16 {
-		round = toFP16
+		round = nn.ToFloat16
 	}
 	data := make([]uint16, len(v))
 	for i, x := range v {
 		data[i] = round(x)
 	}
 	return bytesOf(data)
-}
-
-// toBF16 rounds a number that is not NaN to the nearest, ties to even.
-func toBF16(x float32) uint16 {
-	bits := math.Float32bits(x)
-	return uint16((bits + 0x7fff + bits>>16&1) >> 16)
-}
-
-// toFP16 rounds a number that is not NaN to the nearest, ties to even.
-func toFP16(x float32) uint16 {
-	const lost, infinite = 23 - 10, 0x7c00 // bits of the mantissa
-	bits := math.Float32bits(x)
-	sign := uint16(bits >> 16 & 0x8000)
-	bits &^= 1 << 31
-	if size := math.Float32frombits(bits); size < 1.0/(1<<14) { // multiples of 2^-24
-		return sign | uint16(math.RoundToEven(float64(size)*(1<<24)))
-	}
-	bits -= (127 - 15) << 23 // of exponents
-	return sign | uint16(min((bits+1<<(lost-1)-1+bits>>lost&1)>>lost, infinite))
 }
