@@ -32,7 +32,7 @@ func (c Cluster) Inbox(h Handler) (inbox Inbox, pinned bool, err error) {
 			inbox, err = newInbox(nc, h, c.Mailbox, c.Log)
 			return inbox, pin != "", err
 		}
-		if errors.Is(err, errNoMember) {
+		if errors.Is(err, ErrNoMember) {
 			return nil, false, fmt.Errorf("the servers at %s do not know the run's key: give them the files that chessbrain fleet cluster writes, and start them again", c.Addresses)
 		}
 		if !errors.Is(err, errOtherKey) {

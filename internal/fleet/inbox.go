@@ -153,7 +153,7 @@ func (x *natsInbox) nets(ctx context.Context) (jetstream.ObjectStore, error) {
 // answer answers a player.
 func (x *natsInbox) answer(h Handler, m *nats.Msg) {
 	p, err := playerOf(m.Subject)
-	if err != nil {
+	if err != nil || !strings.HasPrefix(m.Reply, inboxOf(p.Member)+".") { // the run may publish what the member may not
 		return
 	}
 	reply := answer(h, p, m.Data)

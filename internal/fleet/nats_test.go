@@ -103,7 +103,7 @@ func TestWhoMayJoin(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		_, err := p.Beat(ctx, Beat{})
 		cancel()
-		if errors.Is(err, ErrNoAnswer) {
+		if errors.Is(err, ErrNoMember) {
 			break
 		}
 		if time.Now().After(end) {
@@ -339,5 +339,38 @@ func TestSilentServer(t *testing.T) {
 	p.Close()
 	if !strings.Contains(said.String(), "goes on trying") {
 		t.Error(said.String())
+	}
+}
+
+// TestAnswersElsewhere: the run, which may publish all that there is, answers a member in its
+// own inbox alone, and deletes no mailbox for it.
+func TestAnswersElsewhere(t *testing.T) {
+	s, _, links := testServer(t, t.TempDir(), "a")
+	asked := make(chan struct{}, 2)
+	inbox, err := s.Inbox(handler{beat: func(Player, Beat) State {
+		asked <- struct{}{}
+		return State{}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inbox.Close()
+	post, err := Dial(links[0], "one", false, silent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer post.Close()
+	p := post.(*natsPost)
+	if err := p.nc.PublishRequest(askSubject(p.player), "$JS.API.STREAM.DELETE."+gamesStream, []byte(`{"beat":{}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Beat(t.Context(), Beat{}); err != nil { // the run takes questions in order
+		t.Fatal(err)
+	}
+	if len(asked) != 1 {
+		t.Errorf("the run answered %d questions, want the second one alone", len(asked))
+	}
+	if err := p.Deliver(t.Context(), []byte("games"), 0); err != nil {
+		t.Errorf("the mailbox is gone: %v", err)
 	}
 }

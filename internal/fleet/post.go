@@ -55,8 +55,8 @@ func (l Link) keys() (pair nkeys.KeyPair, public string, err error) {
 	return pair, public, err
 }
 
-// errNoMember says that a server does not know a key.
-var errNoMember = errors.New("takes this link's key no more, or never did: it was revoked, or the run has begun anew. Ask for a new link (chessbrain fleet invite)")
+// ErrNoMember says that a server does not know a key.
+var ErrNoMember = errors.New("takes this link's key no more, or never did: it was revoked, or the run has begun anew. Ask for a new link (chessbrain fleet invite)")
 
 // dial connects to a server of a link. patient goes on trying where nobody answers.
 func (l Link) dial(name string, patient bool, log *slog.Logger) (*nats.Conn, error) {
@@ -75,7 +75,11 @@ func (l Link) dial(name string, patient bool, log *slog.Logger) (*nats.Conn, err
 				}
 			}),
 			nats.ReconnectHandler(func(*nats.Conn) { log.Info("the connection is back", "server", l.Address) }),
-			nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("fleet", "error", err) }))
+			nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+				if !errors.Is(err, nats.ErrAuthorization) { // of each try to connect; ask says it once
+					log.Warn("fleet", "error", err)
+				}
+			}))
 	}
 	nc, err := connect(false)
 	if patient && (errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, os.ErrDeadlineExceeded)) {
@@ -84,7 +88,7 @@ func (l Link) dial(name string, patient bool, log *slog.Logger) (*nats.Conn, err
 	}
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
-		return nil, fmt.Errorf("%s %w", l.Address, errNoMember)
+		return nil, fmt.Errorf("%s %w", l.Address, ErrNoMember)
 	case errors.Is(err, errOtherKey):
 		return nil, fmt.Errorf("reach the server at %s: %w", l.Address, err)
 	case err != nil:
@@ -147,6 +151,9 @@ func (p *natsPost) ask(ctx context.Context, q question, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, apiTime)
 	defer cancel()
 	m, err := p.nc.RequestWithContext(ctx, askSubject(p.player), data)
+	if err != nil && errors.Is(p.nc.LastError(), nats.ErrAuthorization) {
+		return fmt.Errorf("the run's server %w", ErrNoMember)
+	}
 	if errors.Is(err, nats.ErrReconnectBufExceeded) {
 		return fmt.Errorf("%w: there is no connection to it", ErrNoAnswer)
 	}

@@ -251,7 +251,7 @@ func (c *courier) deliver(ctx context.Context, p *parcel) error {
 	switch {
 	case err == nil:
 		c.stuck = false
-		p.again = time.Now().Add(min(firstResend<<p.tries, lastResend))
+		p.again = time.Now().Add(min(firstResend<<min(p.tries, 4), lastResend))
 		p.tries++
 		return nil
 	case ctx.Err() != nil:

@@ -227,6 +227,7 @@ func every(ctx context.Context, d time.Duration, do func() error) error {
 func (h *host) invite() (err error) {
 	if err = h.fleet.Change((*fleet.Members).First); err == nil {
 		h.members, err = h.fleet.Members()
+		h.state.Drain = h.members.Drain
 	}
 	return err
 }

@@ -252,6 +252,25 @@ func TestHostIsGone(t *testing.T) {
 	if !strings.Contains(r.text, "games stay here") {
 		t.Errorf("the player said:\n%s", r.text)
 	}
+	drain := func(yes bool) {
+		t.Helper()
+		if err := DirOf(dir).Change(func(m *fleet.Members) error {
+			m.Drain = yes
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	drain(true)
+	_, _, closeHost = openHost(t, dir, link.Address)
+	if s, text, err := playAs(t, t.Context(), link, root, 0); s != nil || err != nil { // it delivers what is there
+		t.Fatalf("%+v, %v\n%s", s, err, text)
+	}
+	closeHost()
+	if left, err := replay.ListChunks(fsx.OS, filepath.Join(root, "selfplay")); err != nil || len(left) > 0 || len(gamesOf(t, dir, "p100001")) <= before {
+		t.Fatalf("%v, %v were not delivered", err, left)
+	}
+	drain(false)
 	want := r.s.Games + 1
 	go func() { // it waits: the run is still away
 		s, text, err := playAs(t, t.Context(), link, root, want)

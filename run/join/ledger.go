@@ -197,12 +197,21 @@ func (h *host) take(ctx context.Context, d *fleet.Delivery) error {
 	first := e.Games == 0
 	e.Games += int64(n)
 	h.changed = true
-	arithmetic := e.Beat.Arithmetic
+	arithmetic := h.arithmetic(e)
 	h.mu.Unlock()
 	if n > 0 {
 		h.auditor.offer(e, arithmetic, games, first)
 	}
 	return d.Commit(n)
+}
+
+// arithmetic says how a player computes: as nobody else does where its program is not the
+// run's, which may play other games. The caller holds mu.
+func (h *host) arithmetic(e *PlayerEntry) string {
+	if e.Version != h.opt.Version && e.Beat.Arithmetic != "" {
+		return e.Beat.Arithmetic + " of " + e.Version
+	}
+	return e.Beat.Arithmetic
 }
 
 // check reads a chunk of a player and says what is wrong with it.

@@ -112,9 +112,13 @@ func (p *player) play(ctx context.Context, mine joined) (*play.PlaySummary, erro
 	if err := p.join(ctx, &mine); err != nil {
 		return nil, err
 	}
+	var err error
+	if p.courier, err = newCourier(p.post, run.Dir{Root: p.opt.Root}, processName(p.welcome.Process), p.log); err != nil {
+		return nil, err
+	}
 	if p.welcome.State.Drain {
 		p.log.Info(letGo)
-		return nil, nil
+		return nil, p.deliver(ctx)
 	}
 	file, err := config.Parse("configuration of run "+p.welcome.Job, []byte(p.welcome.Config))
 	if err != nil {
@@ -126,9 +130,6 @@ func (p *player) play(ctx context.Context, mine joined) (*play.PlaySummary, erro
 		return nil, err
 	}
 	o.Process, p.numbers = p.welcome.Process, arithmeticOf(o.Effective.Config)
-	if p.courier, err = newCourier(p.post, run.Dir{Root: p.opt.Root}, processName(o.Process), p.log); err != nil {
-		return nil, err
-	}
 	o.Courier, p.courier.traces = p.courier, p.opt.Traces
 	playsAs, err := setup.SelfPlayOf(o.Effective)
 	if err != nil {
@@ -163,11 +164,16 @@ func (p *player) play(ctx context.Context, mine joined) (*play.PlaySummary, erro
 	<-matches
 	end()
 	err = errors.Join(err, <-beats, <-delivered)
-	left, finishErr := p.courier.finish(context.WithoutCancel(ctx))
+	return summary, errors.Join(err, p.deliver(context.WithoutCancel(ctx)))
+}
+
+// deliver delivers what is left.
+func (p *player) deliver(ctx context.Context) error {
+	left, err := p.courier.finish(ctx)
 	if left > 0 {
 		p.log.Warn("games stay here until the next start with the same --run-dir: the run has not confirmed them", "chunks", left, "directory", p.opt.Root)
 	}
-	return summary, errors.Join(err, finishErr)
+	return err
 }
 
 const letGo = "the run lets its players go (chessbrain fleet drain)"
@@ -184,6 +190,9 @@ func (p *player) join(ctx context.Context, mine *joined) (err error) {
 	hello := fleet.Hello{Protocol: fleet.Protocol, Version: p.opt.Play.Version, Host: name, CPU: p.opt.CPU}
 	for {
 		p.welcome, err = p.post.Join(ctx, hello)
+		if errors.Is(err, fleet.ErrNoMember) {
+			return err
+		}
 		if err == nil && p.welcome.Refused != "" {
 			return fmt.Errorf("the run at %s refuses this player: %s", p.opt.Link.Address, p.welcome.Refused)
 		}
@@ -236,6 +245,9 @@ func (p *player) beat(ctx context.Context, stop context.CancelCauseFunc) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
+		case errors.Is(err, fleet.ErrNoMember):
+			stop(err)
+			return err
 		case err != nil:
 			p.unanswered(err)
 			p.courier.rest(false)
