@@ -12,14 +12,14 @@ import (
 	"github.com/chessbrain/chessbrain/internal/fsx"
 )
 
-// SealTorn gives the growing chunks of one directory, which a killed writer
-// left behind, a footer and their final name. Bytes after the last whole block
+// SealTorn gives the growing chunks of one directory (with below, also of those below
+// it), which a killed writer left behind, a footer and their final name. Bytes after the last whole block
 // are cut off and reported in the infos. A chunk without any whole block is
 // removed if its first one was never written to its end: no game in it was counted. It is
 // set aside as *.torn if that block is damaged. The caller makes sure that nobody
 // writes there (run lock). Chunks that cannot be sealed stay and are joined into
 // the error.
-func SealTorn(ctx context.Context, fsys fsx.FS, dir string) ([]ChunkInfo, error) {
+func SealTorn(ctx context.Context, fsys fsx.FS, dir string, below bool) ([]ChunkInfo, error) {
 	paths, err := ListChunks(fsys, dir)
 	if err != nil {
 		return nil, fmt.Errorf("seal torn chunks: %w", err)
@@ -27,7 +27,7 @@ func SealTorn(ctx context.Context, fsys fsx.FS, dir string) ([]ChunkInfo, error)
 	var infos []ChunkInfo
 	var errs []error
 	for _, path := range paths {
-		if !strings.HasSuffix(path, GrowingSuffix) {
+		if !strings.HasSuffix(path, GrowingSuffix) || !below && filepath.Dir(path) != filepath.Clean(dir) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {

@@ -107,6 +107,9 @@ func DirGames(ctx context.Context, root string, maxRows int64, share float64, lo
 		seen := map[[16]byte]bool{}
 		for _, path := range paths {
 			games, info, err := ReadChunk(fsx.OS, path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // removed since it was listed
+			}
 			if err == nil {
 				err = ctx.Err()
 			}
@@ -161,7 +164,7 @@ func newestChunks(ctx context.Context, root string, maxRows int64) ([]string, er
 		}
 		first--
 		_, info, err := ReadChunk(fsx.OS, paths[first])
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 		rows += int64(info.Positions)

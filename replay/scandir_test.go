@@ -99,7 +99,7 @@ func TestSealTorn(t *testing.T) {
 	damaged[ends[1]-2] ^= 1
 	putFile(t, m, "run/39.games.tmp", damaged)
 	putFile(t, m, "run/4.games.tmp", data) // killed before the rename
-	infos, err := SealTorn(context.Background(), m, "run")
+	infos, err := SealTorn(context.Background(), m, "run", true)
 	if err != nil || len(infos) != 9 || infos[0].Lost != 7 || infos[0].Games != 2 || infos[8].Torn {
 		t.Errorf("infos %+v, %v", infos, err)
 	}
@@ -116,6 +116,18 @@ func TestSealTorn(t *testing.T) {
 	}
 	if scan, _ := ScanDir(context.Background(), m, "run"); sameGames(scan.Games, g) != nil || scan.Quarantine != nil || scan.Chunks[0].Torn {
 		t.Errorf("after sealing: %+v", scan)
+	}
+}
+
+// TestSealTornBeside: chunks of directories below are others', unless the caller has all.
+func TestSealTornBeside(t *testing.T) {
+	m := memfs.New()
+	mkdir(t, m, "run/net/p1")
+	putFile(t, m, "run/net/p1/1.games.tmp", writeChunk(t, testGames(0, 3, 4)))
+	for _, below := range []bool{false, true} {
+		if infos, err := SealTorn(t.Context(), m, "run", below); err != nil || len(infos) == 1 != below {
+			t.Errorf("below %v: %+v, %v", below, infos, err)
+		}
 	}
 }
 

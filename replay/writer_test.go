@@ -129,7 +129,7 @@ func checkAcked(m *memfs.FS, acked []uint64) error {
 	if err := holds(first.Games, acked); err != nil {
 		return err
 	}
-	if _, err := SealTorn(ctx, m, "run"); err != nil {
+	if _, err := SealTorn(ctx, m, "run", true); err != nil {
 		return err
 	}
 	m.Restart(memfs.DropAll)

@@ -97,7 +97,7 @@ func (im *Importer) begin(ctx context.Context) error {
 			return fmt.Errorf("clean directory of Leela chunks: %w", err)
 		}
 	}
-	if _, err := replay.SealTorn(ctx, fsx.OS, im.opt.Dir); err != nil {
+	if _, err := replay.SealTorn(ctx, fsx.OS, im.opt.Dir, false); err != nil {
 		return err
 	}
 	scan, err := replay.WalkGames(ctx, fsx.OS, im.opt.Dir, func(_ string, g *record.Game) error {

@@ -137,7 +137,20 @@ func (w *poolWindow) forget(lo uint64) {
 		w.slots = append(make([]slot, 0, len(w.slots)), w.slots...)
 	}
 	w.first = lo
-	w.spans = slices.DeleteFunc(w.spans, func(s *span) bool { return s.base+uint64(s.n) <= lo })
+	old := map[*poolSource]bool{}
+	w.spans = slices.DeleteFunc(w.spans, func(s *span) bool {
+		gone := s.base+uint64(s.n) <= lo
+		if gone {
+			old[s.source] = true
+		}
+		return gone
+	})
+	for _, s := range w.spans {
+		delete(old, s.source)
+	}
+	for source := range old {
+		source.source = nil // its name stays known: it comes no second time
+	}
 }
 
 // put records what was read of a chunk: t, or nothing if it cannot be used. A

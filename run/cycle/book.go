@@ -141,7 +141,8 @@ func (l *loop) beginSelfPlay(todo *Todo, e *Entry) error {
 	return nil
 }
 
-// beginTrain says how many epochs are left of the cycle's samples.
+// beginTrain says how many epochs are left of the cycle's samples. One that was left open is
+// one of them: an epoch has whole batches, so all of them together have no sample too few.
 func (l *loop) beginTrain(todo *Todo, e *Entry) error {
 	now, _, err := trained(l.dir)
 	if err != nil {
@@ -153,7 +154,7 @@ func (l *loop) beginTrain(todo *Todo, e *Entry) error {
 	}
 	most := l.cfg.Epochs * l.cfg.EpochSamples
 	e.Figures = map[string]float64{FigureSamples: float64(now.Samples), FigureSteps: float64(now.Step), FigureFrom: float64(from), FigureUpTo: float64(most)}
-	todo.Epochs = (most - (now.Samples - from)) / l.cfg.EpochSamples
+	todo.Epochs = (most - (now.Samples - from) + l.cfg.EpochSamples - 1) / l.cfg.EpochSamples
 	todo.Done = todo.Epochs < 1
 	return nil
 }

@@ -81,7 +81,7 @@ func (a *account) read(ctx context.Context, dir, net string) error {
 	if err := fsx.RemoveTemps(fsx.OS, dir, ""); err != nil {
 		return err
 	}
-	if _, err := replay.SealTorn(ctx, fsx.OS, dir); err != nil {
+	if _, err := replay.SealTorn(ctx, fsx.OS, dir, false); err != nil {
 		return err
 	}
 	paths, err := replay.ListChunks(fsx.OS, dir)

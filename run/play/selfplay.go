@@ -163,7 +163,8 @@ func (s *selfPlayer) run(ctx context.Context) error {
 	}
 	left := players.unfinished()
 	if saveErr := saveUnfinished(s.Dir.UnfinishedFile(s.name()), left); saveErr != nil {
-		return errors.Join(err, saveErr)
+		s.process.OnClose(func() error { return saveErr }) // an error of its own, whatever ended the players
+		return err
 	}
 	s.saved = len(left)
 	return err
@@ -288,7 +289,7 @@ func (s *selfPlayer) readGames(ctx context.Context, outputs *Outputs) error {
 	var games []*record.Game
 	for _, net := range nets {
 		dir := s.Dir.GamesOf(net, s.name())
-		if _, err := replay.SealTorn(ctx, fsx.OS, dir); errors.Is(err, fsx.ErrSync) {
+		if _, err := replay.SealTorn(ctx, fsx.OS, dir, false); errors.Is(err, fsx.ErrSync) {
 			return err
 		} else if err != nil {
 			s.log.Error("a chunk could not be mended", "error", err)

@@ -182,7 +182,7 @@ func (l *ledger) mend(ctx context.Context) error {
 	if !l.own() {
 		return nil
 	}
-	infos, err := replay.SealTorn(ctx, fsx.OS, l.root)
+	infos, err := replay.SealTorn(ctx, fsx.OS, l.root, true)
 	for _, c := range infos {
 		if c.Lost > 0 {
 			l.log.Warn("a chunk was cut off; its whole games are kept", "chunk", c.Path, "lost_bytes", c.Lost)
