@@ -23,9 +23,12 @@ type RunInfo struct {
 	Arithmetic           // of the latest start
 }
 
-// ManifestKey is the entry of a checkpoint's manifest that ties it to its run, and ID
-// its value.
-const ManifestKey = "run"
+// Entries of a checkpoint's manifest that tie it to its run, whose value is ID, and to the
+// training's name.
+const (
+	ManifestKey = "run"
+	TrainingKey = "training"
+)
 
 func (i RunInfo) ID() string { return i.Created.UTC().Format(time.RFC3339Nano) }
 

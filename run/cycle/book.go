@@ -141,8 +141,7 @@ func (l *loop) beginSelfPlay(todo *Todo, e *Entry) error {
 	return nil
 }
 
-// beginTrain says how many epochs are left of the cycle's samples. One that was left open is
-// one of them: an epoch has whole batches, so all of them together have no sample too few.
+// beginTrain says how many epochs are left of the cycle's samples.
 func (l *loop) beginTrain(todo *Todo, e *Entry) error {
 	now, _, err := trained(l.dir)
 	if err != nil {
@@ -154,10 +153,14 @@ func (l *loop) beginTrain(todo *Todo, e *Entry) error {
 	}
 	most := l.cfg.Epochs * l.cfg.EpochSamples
 	e.Figures = map[string]float64{FigureSamples: float64(now.Samples), FigureSteps: float64(now.Step), FigureFrom: float64(from), FigureUpTo: float64(most)}
-	todo.Epochs = (most - (now.Samples - from) + l.cfg.EpochSamples - 1) / l.cfg.EpochSamples
+	todo.Epochs = epochsLeft(most, now.Samples-from, l.cfg.EpochSamples)
 	todo.Done = todo.Epochs < 1
 	return nil
 }
+
+// epochsLeft is how many epochs are left of most samples. One that a stop left open is one of
+// them; one that is whole has whole batches, so never too few samples.
+func epochsLeft(most, done, epoch int64) int64 { return (most - done + epoch - 1) / epoch }
 
 // end writes how a stage ended: with figures from the disk, or with the reason why
 // there was nothing to do.

@@ -187,3 +187,16 @@ func TestLastProcess(t *testing.T) {
 		t.Errorf("the last process is %d, %v, want 12", n, err)
 	}
 }
+
+// TestEpochsLeft: an epoch that a stop left open is finished, and batches that do not divide
+// an epoch cost none.
+func TestEpochsLeft(t *testing.T) {
+	for _, c := range []struct{ most, done, epoch, want int64 }{
+		{500, 0, 100, 5}, {500, 50, 100, 5}, {500, 100, 100, 4}, {100, 60, 100, 1}, {500, 499, 100, 1}, {500, 500, 100, 0},
+		{500_000, 4 * 100_096, 100_000, 1}, {500_000, 5 * 100_096, 100_000, 0}, {100, 300, 100, -1},
+	} {
+		if got := epochsLeft(c.most, c.done, c.epoch); got != c.want {
+			t.Errorf("%d of %d samples in epochs of %d: %d are left, want %d", c.done, c.most, c.epoch, got, c.want)
+		}
+	}
+}

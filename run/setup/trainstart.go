@@ -267,10 +267,13 @@ func otherRows(e *config.Effective, root, training string, have, want rowKind) e
 		"training %s of %s learns from %s, this start would train it on %s", training, root, have.words, want.words)
 }
 
-// CheckOwner refuses a checkpoint that another run wrote into the same directory.
+// CheckOwner refuses a checkpoint that another run or training wrote into the same directory.
 func (t *Training) CheckOwner(m *checkpoint.Manifest, info run.RunInfo, path string) error {
 	if owner := m.Info[run.ManifestKey]; owner != "" && owner != info.ID() {
 		return t.e.Errorf("training.checkpoint.dir", "give another --job-id or --checkpoint-dir", "checkpoint %s belongs to another run", path)
+	}
+	if other := m.Info[run.TrainingKey]; other != "" && other != t.Name { // older ones do not say
+		return t.e.Errorf("training.checkpoint.dir", "give this training a --checkpoint-dir of its own", "checkpoint %s belongs to training %s, this is %s", path, other, t.Name)
 	}
 	return nil
 }

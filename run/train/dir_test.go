@@ -257,6 +257,20 @@ func TestTwoTrainings(t *testing.T) {
 	}
 }
 
+// TestTrainingsShareNoCheckpoints: a second training does not go on from the first one's.
+func TestTrainingsShareNoCheckpoints(t *testing.T) {
+	games, dir := t.TempDir()+"/games", t.TempDir()+"/run"
+	train(t, games, "")
+	more := "--source=loader " + graph(run.Dir{Root: games}.Selfplay(), "epochs: 0") + " --checkpoint-dir=" + t.TempDir()
+	train(t, dir, more+" --steps=2")
+	e := runtest.Resolve(t, dir, more+" --steps=4 --training-name=wide")
+	_, err := Train(t.Context(), Options{Training: setup.TrainingOf(e), Command: "test", Version: "test", Log: runtest.LogTo(io.Discard)})
+	if err == nil || !strings.Contains(err.Error(), "belongs to training main, this is wide") {
+		t.Error(err)
+	}
+	train(t, dir, more+" --steps=4")
+}
+
 // TestTwoTrainingsOfGames: two trainings of one run that take the same games one by one leave
 // each other's journal alone. One that is killed goes on where it was, and the other does not
 // notice.

@@ -105,7 +105,7 @@ func (s *checkpointer) writeCheckpoint(ctx context.Context) (path string, err er
 	s.savedAt = time.Now().UTC().Truncate(time.Second)
 	files := append(s.netFiles(swa), checkpoint.File{Name: "metrics.json", Write: s.page.writeMetrics})
 	info := s.metadata("raw")
-	info[run.ManifestKey], info[setup.ArchKey] = s.info.ID(), net.Arch.String()
+	info[run.ManifestKey], info[run.TrainingKey], info[setup.ArchKey] = s.info.ID(), s.cfg.Name, net.Arch.String()
 	if len(s.grown.had) > 0 {
 		info[setup.GrownKey] = strings.Join(s.grown.had, " ")
 	}
