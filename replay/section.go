@@ -35,8 +35,8 @@ func BytesSection(name, what string, version int, save func() ([]byte, error), l
 }
 
 // WriteJSON makes v, which is written for people too, the content of a file, durably.
-func WriteJSON(fsys fsx.FS, path, indent string, v any) error {
-	data, err := json.MarshalIndent(v, "", indent)
+func WriteJSON(fsys fsx.FS, path string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}

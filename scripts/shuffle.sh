@@ -47,7 +47,7 @@ for flag; do
 done
 mkdir -p "$basedir/selfplay" "$basedir/shuffled" "$scratch"
 "$program" shuffle --input-dir "$basedir/selfplay" --output-dir "$basedir/shuffled" --scratch-dir "$scratch" \
-	--num-threads "$threads" "${flags[@]}" &
+	--num-threads "$threads" ${flags[@]+"${flags[@]}"} &
 pid=$!
 trap 'kill -TERM "$pid" 2>/dev/null || true' INT TERM
 while kill -0 "$pid" 2>/dev/null; do
@@ -61,7 +61,11 @@ wait "$pid" || code=$?
 
 # One step makes a shuffle invisible, so that nobody meets half of one.
 rm -rf "$basedir"/shuffled/.old-*
-mapfile -t shuffles < <(cd "$basedir/shuffled" && find . -mindepth 1 -maxdepth 1 -type d -name '[0-9]*' ! -name '*.tmp' -printf '%f\n' | sort -r)
+shuffles=()
+for dir in "$basedir"/shuffled/[0-9]*; do # oldest first
+	[[ -d $dir && ! -L $dir && $dir != *.tmp ]] && shuffles=("$(basename "$dir")" ${shuffles[@]+"${shuffles[@]}"})
+done
+[ "${#shuffles[@]}" -gt "$keep" ] || exit 0
 for name in "${shuffles[@]:keep}"; do
 	dir=$basedir/shuffled/$name
 	[ -f "$dir/train.json" ] || continue # chessbrain did not make it

@@ -52,5 +52,5 @@ for flag; do
 	flags+=("$flag")
 done
 exec "$program" train --run-dir "$basedir" --training-name "$training" --net "$kind" --batch-size "$batch" --source shuffled \
-	--export-mode "$mode" --samples-per-epoch "${SAMPLES_PER_EPOCH:-100000}" "${flags[@]}"
+	--export-mode "$mode" --samples-per-epoch "${SAMPLES_PER_EPOCH:-100000}" ${flags[@]+"${flags[@]}"}
 }

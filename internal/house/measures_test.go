@@ -21,7 +21,7 @@ import (
 // must rise is a reason to look for another place first.
 const (
 	maxRootEntries   = 20     // folders and files at the root that do not begin with a dot
-	maxLines         = 133737 // of hand-written Go outside tests and test kits (that of plugin authors is one, too); watching a run is 3 650, players on other machines are 5 500, nets that grow within a run 350, a tree of several threads 450, further heads 560, what sparse nets read of moves 460, their tables in bf16 50, an update that workers share out evenly 30, attention nets on GPUs 1 050, all heads and losses there 180, PTX of tests for a GPU 20, several GPUs in one process 520
+	maxLines         = 133798 // of hand-written Go outside tests and test kits (that of plugin authors is one, too); watching a run is 3 650, players on other machines are 5 500, nets that grow within a run 350, a tree of several threads 450, further heads 560, what sparse nets read of moves 460, their tables in bf16 50, an update that workers share out evenly 30, attention nets on GPUs 1 050, all heads and losses there 180, PTX of tests for a GPU 20, several GPUs in one process 520, what keeps runs, trainings and players of one directory apart 60
 	maxConfigGetters = 0      // calls in run outside run/setup: only setup shall read a configuration
 	maxMethods       = 35     // of a type outside chess, mcts and run/verify
 	maxFields        = 25     // of a struct in run

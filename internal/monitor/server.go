@@ -114,9 +114,6 @@ func localOnly(next http.Handler) http.Handler {
 	})
 }
 
-// tokenCookie keeps the token of a browser, which was given it in the address.
-const tokenCookie = "chessbrain-token"
-
 // withToken asks for a token in front of next: as a bearer's, or, for browsers, as ?token=
 // in the address, from where it goes to a cookie. Hashes are compared, in constant time, so
 // that neither content nor length leaks.
@@ -125,20 +122,21 @@ func withToken(token string, next http.Handler) http.Handler {
 		return next
 	}
 	want := sha256.Sum256([]byte(token))
+	name := fmt.Sprintf("chessbrain-token-%x", want[:4]) // pages on other ports of the machine have cookies of their own
 	right := func(sent string) bool {
 		have := sha256.Sum256([]byte(sent))
 		return subtle.ConstantTimeCompare(have[:], want[:]) == 1
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if cookie, err := r.Cookie(tokenCookie); err == nil && sent == "" {
+		if cookie, err := r.Cookie(name); err == nil && sent == "" {
 			sent = cookie.Value
 		}
 		switch named := r.URL.Query().Get("token"); {
 		case right(sent):
 			next.ServeHTTP(w, r)
 		case right(named):
-			http.SetCookie(w, &http.Cookie{Name: tokenCookie, Value: named, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+			http.SetCookie(w, &http.Cookie{Name: name, Value: named, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 			next.ServeHTTP(w, r)
 		default:
 			w.Header().Set("WWW-Authenticate", "Bearer")

@@ -114,11 +114,8 @@ func fileName(i int) string { return stem(i) + replay.SealedSuffix }
 
 // write makes m durable in dir.
 func (m *Manifest) write(fsys fsx.FS, dir string) error {
-	return WriteJSON(fsys, filepath.Join(dir, ManifestName), m)
+	return replay.WriteJSON(fsys, filepath.Join(dir, ManifestName), m)
 }
-
-// WriteJSON makes v, which is written for people too, the content of a file, durably.
-func WriteJSON(fsys fsx.FS, path string, v any) error { return replay.WriteJSON(fsys, path, "  ", v) }
 
 // differs says in what m is another step than want, "" for the same.
 func (m *Manifest) differs(want *Manifest) string {

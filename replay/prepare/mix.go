@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 )
 
@@ -75,7 +76,7 @@ func writeMix(sources []Input, dir string, seed uint64, now time.Time) (*shuffle
 			return nil, err
 		}
 	}
-	if err := shuffle.WriteJSON(fsx.OS, filepath.Join(temp, shuffle.MarkerName), m); err != nil {
+	if err := replay.WriteJSON(fsx.OS, filepath.Join(temp, shuffle.MarkerName), m); err != nil {
 		return nil, err
 	}
 	if err := os.Rename(temp, dir); err != nil {

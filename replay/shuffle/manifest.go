@@ -11,7 +11,6 @@ import (
 
 	"github.com/chessbrain/chessbrain/encoding"
 	"github.com/chessbrain/chessbrain/internal/fsx"
-	"github.com/chessbrain/chessbrain/replay"
 )
 
 // Names in the output directory.
@@ -83,9 +82,6 @@ func readJSON(fsys fsx.FS, path string, v any) error {
 	}
 	return nil
 }
-
-// WriteJSON writes v, durable when it returns.
-func WriteJSON(fsys fsx.FS, path string, v any) error { return replay.WriteJSON(fsys, path, " ", v) }
 
 // isName says whether a base name is that of a shuffle.
 func isName(base string) bool {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay"
 )
 
 // Run shuffles: it counts the games, draws the window, spreads its rows over
@@ -94,7 +95,7 @@ func (o *Options) fresh(ctx context.Context) (*Manifest, error) {
 		return nil, fmt.Errorf("shuffle: %w", err)
 	}
 	// First the plan, which says where the scratch files are, then those.
-	if err := WriteJSON(o.FS, filepath.Join(temp, planName), p); err != nil {
+	if err := replay.WriteJSON(o.FS, filepath.Join(temp, planName), p); err != nil {
 		return nil, err
 	}
 	for _, dir := range []string{filepath.Join(temp, trainDir), filepath.Join(temp, valDir), p.Scratch} {
@@ -110,7 +111,7 @@ func (o *Options) fresh(ctx context.Context) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := WriteJSON(o.FS, filepath.Join(temp, spreadName), s); err != nil {
+	if err := replay.WriteJSON(o.FS, filepath.Join(temp, spreadName), s); err != nil {
 		return nil, err
 	}
 	return o.finish(ctx, p, s)
@@ -170,7 +171,7 @@ func (o *Options) finish(ctx context.Context, p *Plan, s *spread) (*Manifest, er
 	if err != nil {
 		return nil, err
 	}
-	if err := WriteJSON(o.FS, filepath.Join(temp, MarkerName), m); err != nil {
+	if err := replay.WriteJSON(o.FS, filepath.Join(temp, MarkerName), m); err != nil {
 		return nil, err
 	}
 	return m, o.publish(p)

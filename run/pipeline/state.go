@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 )
 
@@ -82,7 +83,7 @@ func (s *State) check() error {
 }
 
 // write makes s durable.
-func (s *State) write(base string) error { return prepare.WriteJSON(fsx.OS, statePath(base, s.T), s) }
+func (s *State) write(base string) error { return replay.WriteJSON(fsx.OS, statePath(base, s.T), s) }
 
 // step is the entry of a step of the run.
 func (s *State) step(name string) *StepState {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chessbrain/chessbrain/internal/fsx"
+	"github.com/chessbrain/chessbrain/replay"
 	"github.com/chessbrain/chessbrain/replay/prepare"
 	"github.com/chessbrain/chessbrain/replay/shuffle"
 	"github.com/chessbrain/chessbrain/run/setup"
@@ -72,7 +73,7 @@ func (s *sweep) one(ctx context.Context, r *Result) error {
 		}
 	}
 	r.Seconds = time.Since(began).Seconds()
-	return prepare.WriteJSON(fsx.OS, filepath.Join(s.Results, r.Name, trialFile), r)
+	return replay.WriteJSON(fsx.OS, filepath.Join(s.Results, r.Name, trialFile), r)
 }
 
 // measure takes the losses from a run's summary.
@@ -117,7 +118,7 @@ const (
 // write writes the table and the link to the best trial.
 func (s *sweep) write() error {
 	s.table.Best = Best(s.table.Results)
-	if err := prepare.WriteJSON(fsx.OS, filepath.Join(s.Results, sweepJSON), &s.table); err != nil {
+	if err := replay.WriteJSON(fsx.OS, filepath.Join(s.Results, sweepJSON), &s.table); err != nil {
 		return err
 	}
 	err := fsx.WriteFileFunc(fsx.OS, filepath.Join(s.Results, sweepCSV), func(w io.Writer) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -237,7 +238,10 @@ func (s *selfPlayer) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.readGames(ctx, outputs); err != nil {
+	if err = s.lockGames(); err == nil {
+		err = s.readGames(ctx, outputs)
+	}
+	if err != nil {
 		return errors.Join(err, outputs.Close())
 	}
 	s.worker.Resign.Set(s.resign.Rule(s.Resign))
@@ -254,6 +258,21 @@ func (s *selfPlayer) prepare(ctx context.Context) error {
 		return s.store.Close()
 	})
 	s.worker.Sink = s.store
+	return nil
+}
+
+// lockGames keeps a process of the same number but of another run directory out of this one's
+// games, where they lie outside the run: it would seal their chunks.
+func (s *selfPlayer) lockGames() error {
+	if s.Dir.Games == "" {
+		return nil
+	}
+	if err := fsx.MkdirAll(fsx.OS, s.Dir.Games); err != nil {
+		return fmt.Errorf("make directory of games: %w", err)
+	}
+	if err := s.process.Lock(filepath.Join(s.Dir.Games, "."+s.name()), false); err != nil {
+		return fmt.Errorf("%w: give each of the players of one --output-dir a number of its own (--process)", err)
+	}
 	return nil
 }
 

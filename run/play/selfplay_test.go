@@ -40,6 +40,32 @@ func playWith(t *testing.T, ctx context.Context, e *config.Effective, process ui
 	return p, err
 }
 
+// TestGamesElsewhere: two players of one directory of games are never of one number, whatever
+// their runs are.
+func TestGamesElsewhere(t *testing.T) {
+	games := t.TempDir() + "/games"
+	in := func(dir string) *config.Effective {
+		e := runtest.Resolve(t, dir, "")
+		e.Config.Selfplay.OutputDir = &games
+		return e
+	}
+	if p, err := playWith(t, t.Context(), in(t.TempDir()+"/run"), 0, 2); err != nil || p.Games != 2 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	held, err := fsx.Acquire(filepath.Join(games, ".p1"), fsx.LockOptions{Command: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Release()
+	other := in(t.TempDir() + "/other")
+	if _, err := playWith(t, t.Context(), other, 0, 2); !strings.Contains(fmt.Sprint(err), "a number of its own") {
+		t.Error(err)
+	}
+	if p, err := playWith(t, t.Context(), other, 2, 3); err != nil || p.Games != 3 {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
 // TestSelfPlay: exactly the asked games, two processes never the same one, and a
 // restart adds only what is missing.
 func TestSelfPlay(t *testing.T) {

@@ -65,7 +65,11 @@ func Handler(s *Source, others ...*Source) (http.Handler, error) {
 	mux.HandleFunc("GET /api/live", s.live)
 	mux.HandleFunc("GET /api/orders", answer(func(*http.Request) (any, error) { return s.opt.Orders, nil }))
 	if s.opt.Orders {
-		mux.HandleFunc("POST /api/orders", answer(s.order))
+		order := answer(s.order)
+		mux.HandleFunc("POST /api/orders", func(w http.ResponseWriter, r *http.Request) {
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // programs of stages may take a minute to open; not every writer has one
+			order(w, r)
+		})
 	}
 	return guarded(mux), nil
 }

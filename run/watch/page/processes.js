@@ -59,11 +59,16 @@ function orderForm() {
   const settings = el("input", { class: "long", placeholder: "settings: name=value ...", "aria-label": "Settings of the stage" });
   async function give(command, swap) {
     said.textContent = "...";
-    const answer = await fetch("/api/orders", { method: "POST", headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ role: role.value, command, swap }) });
-    const text = await answer.json();
-    said.className = answer.ok ? "note good" : "note bad";
-    said.textContent = text.answer ?? text.error;
+    try {
+      const answer = await fetch("/api/orders", { method: "POST", headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ role: role.value, command, swap }) });
+      const text = await answer.json();
+      said.className = answer.ok ? "note good" : "note bad";
+      said.textContent = text.answer ?? text.error;
+    } catch (e) {
+      said.className = "note bad";
+      said.textContent = "no answer: " + e.message;
+    }
   }
   const button = (name, command, sure) => el("button", { class: "do", type: "button", onclick: () => { if (!sure || confirm(sure)) give(command); } }, name);
   const swap = (dry) => {
